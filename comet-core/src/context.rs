@@ -4,6 +4,7 @@ use crate::collective::Graph;
 use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::error::Result;
+use crate::file::{File, Folder, Sharing};
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
@@ -35,6 +36,8 @@ pub struct Method<'a> {
     pub n_barriers: u32,
     /// The user's graph of neighbours.
     pub graph: Option<&'a Graph>,
+    /// The user's folder for files.
+    pub files: Option<&'a Folder>,
 }
 
 /// What a rank repeats between two clock reads.
@@ -129,8 +132,8 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// The ranks of the run, as descriptions of kernels see them.
     pub fn world(&self) -> World<'a> {
-        let Method { cast: given_cast, graph, .. } = self.method;
-        World { given_cast, graph, ..World::of(self.topology()) }
+        let Method { cast: given_cast, graph, files, .. } = self.method;
+        World { given_cast, graph, files, ..World::of(self.topology()) }
     }
 
     /// The root of operations that have one.
@@ -186,6 +189,24 @@ impl<'a, T: Transport> Context<'a, T> {
     /// If there is not that much memory.
     pub fn message(&self, length_bytes: usize) -> Result<T::Buffer> {
         self.transport.message_buffer(length_bytes)
+    }
+
+    /// A closed file in the user's folder, with memory for its transfers; all ranks make it.
+    ///
+    /// # Errors
+    /// If the transport has no files, or if there is not that much memory.
+    ///
+    /// # Panics
+    /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
+    pub fn file(
+        &self,
+        sharing: Sharing,
+        memory_bytes: usize,
+        n_in_flight: usize,
+    ) -> Result<File<T>> {
+        let t = self.transport;
+        let folder = self.method.files.expect("a case without a folder is not admitted");
+        File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)
     }
 
     /// Times `op` as series `series`: the only timed loop of CoMet.

@@ -9,6 +9,7 @@
 //!   imb          the Intel MPI Benchmarks beyond these
 //!   imb-ext      those of windows whose epochs are fences
 //!   imb-rma      those of windows whose epochs are locks
+//!   imb-io       those of files
 //!   osu          the OSU micro-benchmarks beyond these
 //! ```
 //!
@@ -32,6 +33,7 @@ mod guarded;
 pub mod health;
 pub mod imb;
 pub mod imb_ext;
+pub mod imb_io;
 pub mod imb_rma;
 pub mod model;
 pub mod naive;
@@ -51,7 +53,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 9] {
+pub fn suites<T: Transport>() -> [Suite<T>; 10] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -61,6 +63,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 9] {
         imb::kernels(),
         imb_ext::kernels(),
         imb_rma::kernels(),
+        imb_io::kernels(),
         osu::kernels(),
     ]
 }

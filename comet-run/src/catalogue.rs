@@ -7,7 +7,7 @@ pub(crate) use comet_suites::infos;
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 
 /// Suites in reading order, and their contents.
-const SUITES: [(&str, &str); 10] = [
+const SUITES: [(&str, &str); 11] = [
     ("comet", "low-level kernels of the CoMet thesis (1993)"),
     ("matrix", "operations of the CoMet thesis on a matrix in blocks on a mesh of ranks"),
     ("naive", "collectives over point-to-point messages, a baseline for those of a transport"),
@@ -17,6 +17,7 @@ const SUITES: [(&str, &str); 10] = [
     ("imb", "Intel MPI Benchmarks without an equivalent above"),
     ("imb-ext", "IMB-EXT: windows whose epochs are fences"),
     ("imb-rma", "IMB-RMA: windows whose epochs are locks"),
+    ("imb-io", "IMB-IO: files of each rank and of all, alone and together"),
     ("osu", "OSU micro-benchmarks without an equivalent above"),
 ];
 

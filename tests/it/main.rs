@@ -20,5 +20,6 @@ mod outputs;
 mod outside;
 mod runs;
 mod simulation;
+mod storage;
 mod support;
 mod truth;

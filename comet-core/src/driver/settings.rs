@@ -5,6 +5,7 @@
 use super::rules::{LoopLimits, Rules};
 use crate::collective::Graph;
 use crate::definition::Definition;
+use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub cast: Option<Cast>,
     /// The user's graph of neighbours.
     pub graph: Option<Graph>,
+    /// The user's folder for files.
+    pub files: Option<Folder>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
@@ -138,6 +141,7 @@ impl Settings {
             buffers: Buffers::Same,
             cast: None,
             graph: None,
+            files: None,
             cap_bytes: u64::MAX,
             corrupt: None,
         }
@@ -157,10 +161,11 @@ impl Settings {
         }
     }
 
-    /// The ranks of `topology`, with the cast, the graph and the memory limit.
+    /// The ranks of `topology`, with the cast, the graph, the folder and the memory limit.
     pub fn world<'a>(&'a self, topology: &'a Topology) -> World<'a> {
         let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
-        World { given_cast, graph: self.graph.as_ref(), cap_bytes, buffers, ..World::of(topology) }
+        let (graph, files) = (self.graph.as_ref(), self.files.as_ref());
+        World { given_cast, graph, files, cap_bytes, buffers, ..World::of(topology) }
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

@@ -5,8 +5,9 @@ use super::start::Starts;
 use super::{Pace, Settings, clock};
 use crate::collective;
 use crate::context::{Context, Method};
-use crate::error::{KernelError, Result};
+use crate::error::{KernelError, Result, TransportErrorKind};
 use crate::event::{Failure, RunEnd};
+use crate::file::Folder;
 use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
 use crate::sample::Sample;
 use crate::sync::{ClockOffset, GlobalClock, StartSync};
@@ -24,6 +25,8 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) clock: Option<GlobalClock>,
     /// Buffers of the repetitions, the same on all ranks.
     buffers: Buffers,
+    /// The user's folder for files, the same on all ranks.
+    files: Option<Folder>,
     /// Transports of groups and of elements, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
@@ -32,13 +35,14 @@ pub(super) struct Stage<'a, T: Transport> {
 impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
-        let (clock, buffers, parts) = (None, settings.buffers, Vec::new());
-        Self { t, kernels, settings, clock, buffers, parts }
+        let (clock, buffers, files, parts) = (None, settings.buffers, None, Vec::new());
+        Self { t, kernels, settings, clock, buffers, files, parts }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
     pub(super) fn set_up(&mut self) -> Result<Starts> {
         self.buffers = self.buffers.agree(self.t)?;
+        self.files = self.settings.files.as_ref().map(|files| files.agree(self.t)).transpose()?;
         let clock = self.t.clock();
         // The simulator's clock is common by its making, and comparing it costs much of 65536 ranks.
         if !(clock.is_virtual && clock.is_global) {
@@ -194,11 +198,21 @@ impl<'a, T: Transport> Stage<'a, T> {
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
         let untouched = self.settings.rules.are_untouched();
-        let (clock, buffers, graph) =
-            (self.clock.as_ref(), self.buffers, self.settings.graph.as_ref());
+        let (clock, buffers) = (self.clock.as_ref(), self.buffers);
+        let (graph, files) = (self.settings.graph.as_ref(), self.files.as_ref());
         let n_barriers = self.settings.rules.n_barriers();
-        let method =
-            Method { definition, clock, skew, seed, untouched, buffers, cast, n_barriers, graph };
+        let method = Method {
+            definition,
+            clock,
+            skew,
+            seed,
+            untouched,
+            buffers,
+            cast,
+            n_barriers,
+            graph,
+            files,
+        };
         Context::new(part, info, pace, method, corrupt)
     }
 }
@@ -254,6 +268,10 @@ fn report_of(result: std::result::Result<Taken, KernelError>) -> Result<Report> 
         Ok(taken) => Ok(Ok(taken)),
         Err(KernelError::Transport(error)) if error.is_unsupported() => {
             Ok(Err((Failure::Skipped, error.to_string())))
+        }
+        // All ranks have it.
+        Err(KernelError::Transport(error)) if error.kind == TransportErrorKind::Storage => {
+            Ok(Err((Failure::Failed, error.to_string())))
         }
         // What this rank did not do, another may wait for.
         Err(KernelError::Transport(error)) if !error.is_truncated() => Err(error),

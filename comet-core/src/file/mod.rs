@@ -40,7 +40,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::transport::{Lease, Transport};
+use crate::transport::{Lease, Rank, Transport};
 
 /// Place of a transfer in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +100,11 @@ impl Cache {
     pub const ALL: [Self; 3] = [Self::Keep, Self::Drop, Self::Direct];
     /// Words of the kinds on the command line and in the record.
     pub const LABELS: &'static [&'static str] = &["keep", "drop", "direct"];
+
+    /// Its word.
+    pub const fn label(self) -> &'static str {
+        Self::LABELS[self as usize]
+    }
 }
 
 /// Everything about a file but its contents.
@@ -113,6 +118,44 @@ pub struct Plan {
     pub cache: Cache,
     /// Hints for the library: keys and values (MPI-4.1 section 14.2.8).
     pub hints: Vec<(String, String)>,
+}
+
+/// Folder of the files of a run, and what holds for all of them.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    /// The folder.
+    pub path: PathBuf,
+    /// Bytes that are free in it at the start of the run.
+    pub free_bytes: u64,
+    /// Number of the run, which tells its files from those of others.
+    pub run: u64,
+    /// Use of the system's memory.
+    pub cache: Cache,
+    /// Hints for the library.
+    pub hints: Vec<(String, String)>,
+}
+
+impl Folder {
+    /// Beginning of the names of all files of the run.
+    pub fn prefix(&self) -> String {
+        format!("comet-io-{:016x}", self.run)
+    }
+
+    /// A file of the group of ranks that begins at rank `first` of the job.
+    pub fn plan(&self, first: Rank, sharing: Sharing) -> Plan {
+        let path = self.path.join(format!("{}-{first}", self.prefix()));
+        Plan { path, sharing, cache: self.cache, hints: self.hints.clone() }
+    }
+
+    /// This folder with the number of the run of rank 0; all ranks call it.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(crate) fn agree<T: Transport>(&self, t: &T) -> Result<Self> {
+        let mut run = self.run.to_le_bytes();
+        t.blocked_broadcast(0, &mut run)?;
+        Ok(Self { run: u64::from_le_bytes(run), ..self.clone() })
+    }
 }
 
 /// One rank's side of a file.

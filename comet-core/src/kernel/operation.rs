@@ -8,7 +8,7 @@ use super::check::{Checker, Seeds};
 use super::info::{Class, KernelInfo};
 use super::world::World;
 use crate::context::{Context, Repeated};
-use crate::error::{KernelError, Result};
+use crate::error::{KernelError, Result, TransportError};
 use crate::transport::Transport;
 use comet_stats::Summary;
 
@@ -223,8 +223,12 @@ fn verify<T: Transport>(
     check: &mut Checker,
 ) -> Result<()> {
     let t = cx.transport();
-    part.verify(t, check)?;
-    part.close(t)
+    let verified = part.verify(t, check);
+    if verified.as_ref().is_err_and(TransportError::ends_job) {
+        return verified;
+    }
+    part.close(t)?;
+    verified
 }
 
 /// The repetitions of a part.
@@ -260,8 +264,14 @@ fn measure<T: Transport>(
         Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part))?,
         Duty::Serves => part.run(t)?,
     }
-    part.end(t)?;
-    part.check(&mut check);
+    // An error that leaves the transport usable is one of all ranks, which close together.
+    let ended = part.end(t);
+    if ended.as_ref().is_err_and(TransportError::ends_job) {
+        return ended.map(Ok);
+    }
+    if ended.is_ok() {
+        part.check(&mut check);
+    }
     part.close(t)?;
-    Ok(check.result())
+    ended.map(|()| check.result())
 }

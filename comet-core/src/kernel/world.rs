@@ -6,6 +6,7 @@ use super::buffers::Buffers;
 use super::cast::Cast;
 use super::refusal;
 use crate::collective::Graph;
+use crate::file::Folder;
 use crate::topology::Topology;
 
 /// The ranks of a run: facts that a case needs beside its own values.
@@ -19,6 +20,8 @@ pub struct World<'a> {
     pub given_cast: Option<Cast>,
     /// The user's graph of neighbours.
     pub graph: Option<&'a Graph>,
+    /// The user's folder for files.
+    pub files: Option<&'a Folder>,
     /// Memory limit of a case on one rank, in bytes.
     pub cap_bytes: u64,
     /// Buffers of the repetitions.
@@ -26,11 +29,11 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The ranks of `topology`, with no cast, no graph and no limit.
+    /// The ranks of `topology`, with no cast, no graph, no folder and no limit.
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
         let (cap_bytes, buffers) = (u64::MAX, Buffers::Same);
-        Self { n_ranks, topology, given_cast: None, graph: None, cap_bytes, buffers }
+        Self { n_ranks, topology, given_cast: None, graph: None, files: None, cap_bytes, buffers }
     }
 
     /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.

@@ -4,6 +4,7 @@ use comet_shm::{Bind, LaunchConfig, LaunchError, Outcome};
 
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
+use crate::cli::storage;
 use crate::cli::values::Binding;
 use crate::exit;
 use crate::launcher::Launcher;
@@ -55,6 +56,8 @@ impl Job for Forked {
             .with_bind(bind(&launch.bind))
             .with_watchdog(launch.watchdog);
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
+        // Ranks that were ended leave their files; those of a run that went well are gone.
+        session.settings.files.iter().for_each(storage::sweep);
         Ok(conclude(&match outcome.map_err(refuse)? {
             Outcome::Finished { code, signal } => {
                 // Rank 0 may have been past its last look for one.

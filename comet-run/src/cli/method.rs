@@ -14,6 +14,7 @@ use comet_core::sync::{Skew, StartSync};
 use comet_report::environment;
 use comet_stats::refine;
 
+use super::storage::StorageArgs;
 use super::values::parse_bytes;
 
 /// Measurement method.
@@ -50,6 +51,8 @@ pub(crate) struct MethodArgs {
     /// File with the graph of the neighbours in osu/neighbor_*, an edge SOURCE,DESTINATION a line [default: a torus]
     #[arg(long, value_name = "FILE", value_parser = parse_graph, hide_short_help = true)]
     pub(crate) graph: Option<Graph>,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
@@ -68,6 +71,7 @@ impl MethodArgs {
         settings.sync = self.sync;
         settings.cast = self.cast;
         settings.graph.clone_from(&self.graph);
+        settings.files = self.storage.folder();
         settings.buffers = self.buffers;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {

@@ -5,6 +5,7 @@
 mod files;
 mod measure;
 mod method;
+pub(crate) mod storage;
 pub(crate) mod values;
 
 use std::ffi::OsString;

@@ -1,0 +1,105 @@
+//! The folder of files that kernels write and read.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use comet_core::file::{Cache, Folder};
+use nix::sys::statvfs::statvfs;
+
+/// Files of kernels.
+#[derive(Debug, Args)]
+pub(crate) struct StorageArgs {
+    /// Folder for the files of kernels of files (suite imb-io), which are removed after each case
+    #[arg(long, value_name = "DIR", value_parser = parse_folder, hide_short_help = true)]
+    io_dir: Option<(PathBuf, u64)>,
+    /// Use of the system's memory for files: keep what it wants to, drop what was written after each sync, or direct transfers past it
+    #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_cache, hide_short_help = true)]
+    io_cache: Cache,
+    /// Hint for the library that opens files (MPI_Info), as in cb_nodes=2; may be repeated
+    #[arg(long = "io-hint", value_name = "KEY=VALUE", value_parser = parse_hint, hide_short_help = true)]
+    io_hints: Vec<(String, String)>,
+}
+
+impl StorageArgs {
+    /// The folder, if there is one.
+    pub(crate) fn folder(&self) -> Option<Folder> {
+        let (path, free_bytes) = self.io_dir.clone()?;
+        let (cache, hints) = (self.io_cache, self.io_hints.clone());
+        Some(Folder { path, free_bytes, run: number(), cache, hints })
+    }
+}
+
+/// A number that no other run has that writes to the folder.
+fn number() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+    ns ^ u64::from(std::process::id()).rotate_right(20)
+}
+
+/// The folder, and its free bytes.
+fn parse_folder(text: &str) -> Result<(PathBuf, u64), String> {
+    let path = std::path::absolute(text).map_err(|error| error.to_string())?;
+    if !path.is_dir() {
+        return Err("there is no such folder (make it, or name another)".into());
+    }
+    let found = statvfs(&path).map_err(|errno| format!("its free bytes are unknown: {errno}"))?;
+    Ok((path, found.blocks_available().saturating_mul(found.fragment_size())))
+}
+
+fn parse_cache(text: &str) -> Result<Cache, String> {
+    let index = Cache::LABELS.iter().position(|label| *label == text);
+    let expected = || format!("write one of {}", Cache::LABELS.join(", "));
+    index.map(|index| Cache::ALL[index]).ok_or_else(expected)
+}
+
+fn parse_hint(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, as in cb_nodes=2")?;
+    Ok((key.into(), value.into()))
+}
+
+/// Removes the files of a run that ended before it could.
+pub(crate) fn sweep(folder: &Folder) {
+    let prefix = folder.prefix();
+    let is_of_run = |path: &Path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+    };
+    // A folder that cannot be read is no reason to change how the run ended.
+    let Ok(entries) = std::fs::read_dir(&folder.path) else { return };
+    for entry in entries.flatten().filter(|entry| is_of_run(&entry.path())) {
+        let _ = std::fs::remove_file(entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_exist_and_hints_have_values() {
+        assert!(parse_folder("/").is_ok_and(|(path, _)| path == Path::new("/")));
+        let error = parse_folder("/no/such/folder").unwrap_err();
+        assert_eq!(error, "there is no such folder (make it, or name another)");
+        assert_eq!(parse_cache("direct"), Ok(Cache::Direct));
+        assert_eq!(parse_cache("all").unwrap_err(), "write one of keep, drop, direct");
+        assert_eq!(parse_hint("cb_nodes=2"), Ok(("cb_nodes".into(), "2".into())));
+        assert!(parse_hint("cb_nodes").is_err());
+    }
+
+    #[test]
+    fn a_sweep_removes_the_files_of_its_run_alone() {
+        let path = std::env::temp_dir().join(format!("comet-sweep-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        let (free_bytes, cache, hints) = (0, Cache::Keep, Vec::new());
+        let folder = Folder { path: path.clone(), free_bytes, run: 7, cache, hints };
+        for name in [format!("{}-0", folder.prefix()), "comet-io-8".into(), "other".into()] {
+            std::fs::write(path.join(name), "").unwrap();
+        }
+        sweep(&folder);
+        let mut left: Vec<_> =
+            std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["comet-io-8", "other"]);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}

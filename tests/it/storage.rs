@@ -1,0 +1,82 @@
+//! Files of kernels: where they lie, what is left of them, and file systems that refuse.
+
+use std::path::PathBuf;
+
+use crate::support::{Folder, OBEYS, Running, eventually, send, through_env};
+
+/// A folder for files beside those of the run.
+fn io_dir(folder: &Folder) -> PathBuf {
+    let path = folder.path.join("io");
+    std::fs::create_dir(&path).expect("the folder is new");
+    path
+}
+
+/// Names of what is left in it.
+fn left(path: &PathBuf) -> Vec<String> {
+    let entries = std::fs::read_dir(path).expect("the folder is there");
+    entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into()).collect()
+}
+
+#[test]
+fn every_kernel_of_files_verifies_over_shared_memory_and_leaves_none() {
+    for n_ranks in [1, 3] {
+        let folder = Folder::new();
+        let io = io_dir(&folder);
+        let line = format!(
+            "imb-io -t shm -n {n_ranks} -s 0,17,4Ki --io-dir io --samples 3 --launches 1 -q --out r.jsonl"
+        );
+        let output = folder.run(&line);
+        let records = folder.records("r.jsonl");
+        let n_ok = records.points().filter(|point| point["status"] == "ok").count();
+        // Three lengths of nine reads, and of nine writes in two modes.
+        assert_eq!(n_ok, 1 + 9 * 3 + 9 * 3 * 2, "{output:#?}");
+        assert_eq!(left(&io), [""; 0], "{output:#?}");
+        assert_eq!(records.run()["config"]["io_cache"], "keep");
+    }
+}
+
+#[test]
+fn without_a_folder_or_room_in_it_files_are_left_out() {
+    let folder = Folder::new();
+    let refused = folder.run("imb-io/p_write_expl -t shm -n 2 -s 8 -q --out none").code(6);
+    assert!(refused.stderr.contains("(name one with --io-dir)"), "{refused:#?}");
+    let none = folder.run("imb-io -t shm -n 2 --io-dir none").code(2);
+    assert!(none.stderr.contains("there is no such folder"), "{none:#?}");
+    // A file system without files of its own has no free bytes either.
+    let line = "imb-io/p_write_expl -t shm -n 2 -s 8 --io-dir /proc -q --out none";
+    let full = folder.run(line).code(6);
+    assert!(full.stderr.contains("bytes in /proc, 0 are free"), "{full:#?}");
+}
+
+#[test]
+fn a_file_system_that_refuses_fails_the_case_and_the_run_goes_on() {
+    let folder = Folder::new();
+    let line = "imb-io/p_write_expl echo -t shm -n 2 -s 0 --hops 1 --io-dir /proc --samples 3 -q \
+                --out r.jsonl";
+    let output = folder.run(line).code(4);
+    let records = folder.records("r.jsonl");
+    let failed: Vec<_> = records.points().filter(|point| point["status"] == "failed").collect();
+    assert_eq!(failed.len(), 2, "{output:#?}");
+    let reason = failed[0].to_string();
+    assert!(reason.contains("cannot open /proc/comet-io-"), "{reason}");
+    assert!(records.points().any(|point| point["status"] == "ok"), "{output:#?}");
+}
+
+#[test]
+fn a_rank_that_is_killed_leaves_no_file() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let line = "imb-io/p_write_expl -t shm -n 2 -s 4Ki --io-dir io --samples 1000000 --watchdog 0 \
+                --progress plain --out r.jsonl";
+    let mut running = Running::new(through_env(&folder.command(line), OBEYS));
+    eventually("a file", || {
+        assert_eq!(running.status(), None, "{}", running.stderr());
+        !left(&io).is_empty()
+    });
+    let pid = *folder.records("r.jsonl").pids().last().expect("there are ranks");
+    send("KILL", pid);
+    let output = running.wait().code(1);
+    assert!(output.stderr.contains("was killed by SIGKILL"), "{output:#?}");
+    assert_eq!(left(&io), [""; 0], "{output:#?}");
+    folder.run("validate r.jsonl").well_formed();
+}
