@@ -38,7 +38,7 @@ pub struct Sim {
     group: Group,
     /// How many splits of this group there were.
     n_splits: Cell<u32>,
-    /// How many windows it has made.
+    /// Number of windows made so far.
     n_windows: Cell<u32>,
     suspender: Suspender,
 }

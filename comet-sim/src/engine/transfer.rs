@@ -62,7 +62,7 @@ pub(super) enum Stage {
     Back,
 }
 
-/// What its origin waits for.
+/// Part of a transfer that its origin waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
     Nothing,

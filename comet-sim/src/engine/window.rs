@@ -9,7 +9,7 @@ use slab::Slab;
 use super::lock::Locks;
 use super::{Engine, TransferId, WindowId};
 
-/// Which window: that of a group, by its context and its first rank, with a number.
+/// Name of a window: that of a group, by its context and its first rank, with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WindowName {
     pub(crate) context: u32,
@@ -20,11 +20,11 @@ pub(crate) struct WindowName {
 /// A window. Its ranks are named by their numbers in its group.
 #[derive(Debug)]
 pub(crate) struct Window {
-    /// Those numbers in the job.
+    /// The numbers of its ranks in the job.
     pub(crate) ranks: Box<[Rank]>,
-    /// What the others reach; `None` until the rank has made it.
+    /// Memory that the others reach; `None` until the rank has made it.
     pub(super) parts: Box<[Option<LocalBuffer>]>,
-    /// What transfers of the rank come from and go to, while there may be any.
+    /// Memory of the rank's own transfers, while there may be any.
     pub(super) origins: Box<[Option<LocalBuffer>]>,
     /// Transfers of the rank that have not ended, in no order.
     pub(super) in_flight: Box<[Vec<TransferId>]>,

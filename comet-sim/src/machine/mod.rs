@@ -161,7 +161,7 @@ pub enum Protocol {
 
 /// Costs of the transfers of windows: remote access to memory, in which the target's CPU has no part.
 ///
-/// What is `None` is that of the protocol of the transfer's length.
+/// A field that is `None` is that of the protocol of the transfer's length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rdma {
     /// CPU time of the origin, in picoseconds; else `o_send`.

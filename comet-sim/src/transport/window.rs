@@ -16,7 +16,7 @@ use super::Sim;
 use crate::engine::{AskedTransfer, Block, Epoch, Operation, WindowId, WindowName};
 
 /// Transfers that a rank starts before the others catch up, so that few are in flight at a time.
-const MAX_AHEAD: u32 = 32;
+const MAX_AHEAD: u32 = 8;
 
 /// One rank's side of a window over [`Sim`].
 pub struct SimWindow {

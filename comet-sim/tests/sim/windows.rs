@@ -74,7 +74,7 @@ fn check(lines: &str, n_ranks: usize, expected_ps: u64, body: Body<'_>) {
     assert_eq!(end_ps(&machine(lines), n_ranks, body), expected_ps);
 }
 
-/// What rank 0 does alone in an epoch of locks, beyond the epoch.
+/// Holds the time of rank 0 alone, after a lock, against `expected_ps`.
 #[track_caller]
 fn check_locked(expected_ps: u64, body: impl Fn(&mut Window<Sim>) -> Result<()>) {
     check(FLAT, 2, O + 2 * L + expected_ps, &|t, window| {
