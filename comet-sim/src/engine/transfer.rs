@@ -9,6 +9,9 @@
 //! Ways with data, and requests, are messages to the network. What only says that something was done
 //! takes its latency and waits for nothing. Elements are combined by the target's interface, one after
 //! the other.
+//!
+//! The engine has the parts and, while transfers are in flight, the origins; so a way carries no bytes,
+//! and data move once, at the virtual time at which they are visible.
 
 use std::mem;
 
