@@ -4,7 +4,8 @@
 //!
 //! Usage: `scale MACHINE.toml RANKS [WHAT BYTES]`. With `echo` two ranks send `BYTES` there and back
 //! instead; with `allreduce=ring`, or another operation and algorithm of the library, all ranks carry
-//! that out once, with parts of `BYTES`, which are doubles. Prints the virtual time in nanoseconds (of
+//! that out once, with parts of `BYTES`, which are doubles; with `puts` each rank puts `BYTES` into the
+//! part of each other one, between two fences. Prints the virtual time in nanoseconds (of
 //! an echo one way), the number of messages, the seconds that the simulation took, and the bytes of
 //! memory that it took for each rank beside two buffers of 1 KiB.
 
@@ -17,6 +18,7 @@ use comet_core::collective::{Collective, Kind, Parts, Reducer, Running};
 use comet_core::error::Result;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::window::{Fence, Memory, Remote, Window};
 use comet_sim::machine::MachineFile;
 use comet_sim::{Outcome, RunConfig};
 
@@ -37,6 +39,7 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
         let is_right = match &program {
             Program::BarrierAndSum => barrier_and_sum(t),
             Program::Echo(length_bytes) => echo(t, *length_bytes),
+            Program::Puts(length_bytes) => puts(t, *length_bytes),
             Program::Collective(by, call) => collective(t, by, call),
         };
         u8::from(!is_right.unwrap_or(false))
@@ -57,14 +60,16 @@ enum Program {
     BarrierAndSum,
     /// There and back, with so many bytes.
     Echo(usize),
+    /// To all others, of so many bytes.
+    Puts(usize),
     /// One collective by an algorithm of the library.
     Collective(&'static Algorithm, Box<Collective>),
 }
 
 /// Path of the machine file, number of ranks, and program.
 fn arguments() -> std::result::Result<(String, usize, Program), Box<dyn Error>> {
-    const USAGE: &str = "usage: scale MACHINE.toml RANKS [echo|OPERATION=ALGORITHM BYTES], an echo \
-                         on 2 ranks";
+    const USAGE: &str = "usage: scale MACHINE.toml RANKS [echo|puts|OPERATION=ALGORITHM BYTES], \
+                         an echo on 2 ranks";
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     let (path, ranks, what) = match &arguments[..] {
         [path, ranks] => (path, ranks, None),
@@ -78,6 +83,7 @@ fn arguments() -> std::result::Result<(String, usize, Program), Box<dyn Error>> 
     let program = match what {
         None => Program::BarrierAndSum,
         Some(("echo", length_bytes)) if n_ranks == 2 => Program::Echo(length_bytes),
+        Some(("puts", length_bytes)) => Program::Puts(length_bytes),
         Some((what, length_bytes)) => {
             let (operation, name) = what.split_once('=').ok_or(USAGE)?;
             let mut kinds = Kind::ALL.iter().filter(|kind| kind.name() == operation);
@@ -147,6 +153,29 @@ fn echo<T: Transport>(t: &T, length_bytes: usize) -> Result<bool> {
         t.blocked_send(peer, ECHO, &message)?;
     }
     Ok(true)
+}
+
+/// A put of this rank's bytes to each other rank. True if theirs have come.
+fn puts<T: Transport>(t: &T, length_bytes: usize) -> Result<bool> {
+    let (rank, n_ranks) = (t.rank(), t.n_ranks());
+    let byte = |rank: Rank| rank.to_le_bytes()[0] | 1;
+    let mut window = Window::new(t, n_ranks * length_bytes, length_bytes, Memory::Created)?;
+    window.open()?;
+    window.origin().fill(byte(rank));
+    window.fence(Fence::First)?;
+    for ahead in 1..n_ranks {
+        let to = Remote { rank: (rank + ahead) % n_ranks, at: rank * length_bytes };
+        window.put(0..length_bytes, to)?;
+    }
+    window.fence(Fence::Last)?;
+    let mut part = vec![0; n_ranks * length_bytes];
+    window.read(0, &mut part);
+    let is_right = |(from, bytes): (Rank, &[u8])| {
+        from == rank || bytes.iter().all(|found| *found == byte(from))
+    };
+    let are_right = part.chunks_exact(length_bytes.max(1)).enumerate().all(is_right);
+    window.close()?;
+    Ok(are_right)
 }
 
 /// `call` once, by the algorithm `by`, of messages whose doubles are the number of their rank. True if

@@ -42,4 +42,4 @@ mod transport;
 
 pub use comet_core::job::JobFailure;
 pub use job::{Outcome, RunConfig, SimError, Statistics, describe, run};
-pub use transport::{Sim, SimRecv, SimSend};
+pub use transport::{Sim, SimRecv, SimSend, SimWindow};

@@ -1,6 +1,7 @@
 //! A rank's view of the simulated machine.
 
 mod request;
+mod window;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -16,7 +17,7 @@ use comet_core::transport::{
     ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
     Work, require_rank, require_source,
 };
-use comet_core::window::{Memory, NoWindow};
+use comet_core::window::Memory;
 
 use crate::JobFailure;
 use crate::clock;
@@ -28,6 +29,7 @@ use crate::machine::Node;
 use crate::stuck;
 
 pub use request::{SimRecv, SimSend};
+pub use window::SimWindow;
 
 /// One rank of a simulated job, or of a part of it; made by [`run`](crate::run).
 pub struct Sim {
@@ -37,6 +39,8 @@ pub struct Sim {
     group: Group,
     /// How many splits of this group there were.
     n_splits: Cell<u32>,
+    /// Number of windows made so far.
+    n_windows: Cell<u32>,
     suspender: Suspender,
 }
 
@@ -54,7 +58,21 @@ impl Sim {
         suspender: Suspender,
     ) -> Self {
         let group = Group::whole(rank, topology.n_ranks());
-        Self { engine, topology, rank, group, n_splits: Cell::new(0), suspender }
+        let (n_splits, n_windows) = (Cell::new(0), Cell::new(0));
+        Self { engine, topology, rank, group, n_splits, n_windows, suspender }
+    }
+
+    /// This rank's view once more, for a window.
+    fn again(&self) -> Self {
+        Self {
+            engine: Rc::clone(&self.engine),
+            topology: Rc::clone(&self.topology),
+            rank: self.rank,
+            group: self.group.clone(),
+            n_splits: self.n_splits.clone(),
+            n_windows: self.n_windows.clone(),
+            suspender: self.suspender.clone(),
+        }
     }
 
     /// The job ends because of this rank: `how` it ended, and `why`.
@@ -256,7 +274,7 @@ impl Sim {
 impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
-    type Window = NoWindow;
+    type Window = SimWindow;
     type File = NoFile;
 
     fn start_send(
@@ -282,8 +300,14 @@ impl RawTransport for Sim {
         Ok(SimRecv { id: self.post(source, tag, place.length_bytes())?, source, place })
     }
 
-    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
-        Err(NoWindow::unsupported())
+    fn make_window(
+        &self,
+        _lease: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        _: Memory,
+    ) -> Result<SimWindow> {
+        SimWindow::new(self, part_bytes, origin_bytes)
     }
 
     fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
@@ -325,9 +349,8 @@ impl Transport for Sim {
         let rank = members.iter().position(|member| *member == self.rank).unwrap_or(0);
         let group = self.group.part(rank, members, context);
         let topology = Rc::new(group.topology(&self.topology));
-        let (engine, suspender) = (Rc::clone(&self.engine), self.suspender.clone());
-        let n_splits = Cell::new(0);
-        Ok(Some(Self { engine, topology, rank: self.rank, group, n_splits, suspender }))
+        let (n_splits, n_windows) = (Cell::new(0), Cell::new(0));
+        Ok(Some(Self { topology, group, n_splits, n_windows, ..self.again() }))
     }
 
     fn global_rank(&self, rank: Rank) -> Rank {
@@ -361,7 +384,7 @@ impl Transport for Sim {
         let (clock, seed) = (engine.machine.clock, engine.machine.noise.seed);
         let now_ps = engine.ranks[self.rank].clock_ps;
         if let Some(look_ps) = clock::look_ps(&clock, seed, self.rank, now_ps, due_ns) {
-            engine.ranks[self.rank].clock_ps = look_ps;
+            engine.compute_until(self.rank, now_ps, look_ps);
             return;
         }
         drop(engine);
@@ -370,7 +393,7 @@ impl Transport for Sim {
 
     fn promises(&self) -> Promises {
         let buffers_sends = self.engine.borrow().machine.buffers_sends();
-        Promises { buffers_sends, survives_truncation: true, has_windows: false }
+        Promises { buffers_sends, survives_truncation: true, has_windows: true }
     }
 
     fn topology(&self) -> &Topology {

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use comet_core::error::Result;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport, Work};
+use comet_core::window::{Fence, Lock, Memory, Window};
 use comet_sim::machine::{self, Machine};
 use comet_sim::{JobFailure, Outcome, RunConfig, Sim, run};
 use nix::sys::signal::{Signal, raise};
@@ -317,6 +318,86 @@ fn ranks_that_test_for_what_is_still_to_come_are_none() {
     };
     let outcome = outcome(machine, 2, kernel);
     assert!(matches!(outcome, Outcome::Finished { code: 0, .. }), "{outcome:?}");
+}
+
+/// Runs `body` with an open window, from 1 ms on.
+fn windowed(t: &Sim, body: impl Fn(&Window<Sim>) -> Result<()>) -> Result<()> {
+    let mut window = Window::new(t, 8, 8, Memory::Created)?;
+    window.open()?;
+    t.wait_until_ns(1_000_000);
+    body(&window)
+}
+
+#[test]
+fn locks_that_ranks_have_of_each_other_are_a_cycle_with_their_places() {
+    let kernel = |t: &Sim| {
+        windowed(t, |window| {
+            window.lock(t.rank(), Lock::Exclusive)?;
+            window.lock((t.rank() + 1) % 3, Lock::Shared)
+        })
+    };
+    let expected = "
+ranks 0-2 wait for each other for ever during the test
+cycle: 0 -[lock of rank 1]-> 1 -[lock of rank 2]-> 2 -[lock of rank 0]-> 0
+rank 0 waits to lock rank 1 at HERE, which rank 1 has locked at HERE, t = 1060.000 us
+rank 1 waits to lock rank 2 at HERE, which rank 2 has locked at HERE, t = 1060.000 us
+rank 2 waits to lock rank 0 at HERE, which rank 0 has locked at HERE, t = 1060.000 us";
+    check(buffered(), 3, kernel, expected);
+}
+
+#[test]
+fn a_lock_that_a_rank_keeps_is_named() {
+    let kernel = |t: &Sim| {
+        windowed(t, |window| match t.rank() {
+            5 => window.lock(0, Lock::Exclusive),
+            3 => {
+                t.wait_until_ns(2_000_000);
+                window.lock(0, Lock::Exclusive)
+            }
+            4 => {
+                t.wait_until_ns(3_000_000);
+                window.lock_all()
+            }
+            _ => Ok(()),
+        })
+    };
+    let expected = "
+rank 3 waits for ever for rank 5, which has returned, during the test
+rank 3 waits to lock rank 0 at HERE, which rank 5 has locked at HERE, t = 2030.000 us
+rank 4 waits to lock all ranks at HERE, one of which rank 5 has locked at HERE, t = 3030.000 us
+rank 5, for which ranks 3,4 wait, has returned at t = 1084.666 us";
+    check(buffered(), 6, kernel, expected);
+}
+
+#[test]
+fn a_post_and_a_complete_that_are_missing_are_named() {
+    let kernel = |t: &Sim| {
+        windowed(t, |window| {
+            let others = window.peers(&[(t.rank() + 1) % 3])?;
+            match t.rank() {
+                // Rank 1 has posted for rank 2 only.
+                0 => window.start(&others),
+                1 => window.post(&others).and_then(|()| window.wait()),
+                _ => Ok(()),
+            }
+        })
+    };
+    let expected = "
+rank 1 waits for ever for rank 2, which has returned, during the test
+rank 0 waits for rank 1 to post the part of a window at HERE, t = 1000.000 us
+rank 1 waits for rank 2 to complete the access to its part at HERE, t = 1030.000 us
+rank 2, for which rank 1 waits, has returned at t = 1000.000 us";
+    check(buffered(), 3, kernel, expected);
+}
+
+#[test]
+fn a_fence_that_a_rank_leaves_out_is_named() {
+    let kernel = |t: &Sim| {
+        windowed(t, |window| if t.rank() < 3 { window.fence(Fence::First) } else { Ok(()) })
+    };
+    let failure = failure(buffered(), 4, kernel);
+    let message = report(&failure);
+    assert!(message.contains("waits in fence, its 2nd collective, for rank 3"), "{message}");
 }
 
 #[test]

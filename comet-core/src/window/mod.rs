@@ -265,6 +265,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is open; other kinds if the job has
     /// failed.
     #[inline]
+    #[track_caller]
     pub fn open(&mut self) -> Result<()> {
         self.require(!self.is_open, "opened while it is open", "close it first")?;
         self.raw.open()?;
@@ -279,6 +280,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is not open or in the middle of an
     /// epoch; other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn close(&mut self) -> Result<()> {
         let is_idle = matches!(self.access.get(), Access::None | Access::Fenced);
         let may_close = self.is_open && is_idle && !self.is_posted.get() && !self.is_busy.get();
@@ -295,6 +297,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if there is no such place, or if this rank
     /// has no access to it now, and nothing was started; other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn put(&self, from: Range<usize>, to: Remote) -> Result<()> {
         self.begin(&from, to, 1)?;
         self.raw.put(from, to)
@@ -305,6 +308,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`put`](Self::put).
     #[inline]
+    #[track_caller]
     pub fn get(&self, into: Range<usize>, from: Remote) -> Result<()> {
         self.begin(&into, from, 1)?;
         self.raw.get(into, from)
@@ -316,6 +320,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`put`](Self::put), and if the length or the place is no whole number of elements.
     #[inline]
+    #[track_caller]
     pub fn accumulate(&self, from: Range<usize>, to: Remote, by: Reducer) -> Result<()> {
         self.begin(&from, to, by.element().bytes())?;
         self.raw.accumulate(from, to, by)
@@ -327,6 +332,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`accumulate`](Self::accumulate), and if the two parts of the origin overlap.
     #[inline]
+    #[track_caller]
     pub fn get_accumulate(
         &self,
         from: Range<usize>,
@@ -345,6 +351,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`get_accumulate`](Self::get_accumulate).
     #[inline]
+    #[track_caller]
     pub fn fetch_and_op(&self, from: usize, fetched: usize, to: Remote, by: Reducer) -> Result<()> {
         let n = by.element().bytes();
         self.require_apart(&[from, fetched], n, n)?;
@@ -358,6 +365,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`get_accumulate`](Self::get_accumulate), and for elements that are no integers.
     #[inline]
+    #[track_caller]
     pub fn compare_and_swap(
         &self,
         [expected, new, fetched]: [usize; 3],
@@ -379,6 +387,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if the window is closed or in an epoch of
     /// another kind; other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn fence(&self, fence: Fence) -> Result<()> {
         let may = self.is_open && matches!(self.access.get(), Access::None | Access::Fenced);
         self.require(may, "fenced", "open it, and end other epochs before")?;
@@ -394,6 +403,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if there is no such rank, if it is locked
     /// already, or in an epoch of another kind; other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn lock(&self, target: Rank, lock: Lock) -> Result<()> {
         self.require_target(target)?;
         let may = self.is_open
@@ -414,6 +424,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is not locked; other kinds if the job
     /// has failed.
     #[inline]
+    #[track_caller]
     pub fn unlock(&self, target: Rank) -> Result<()> {
         self.require_target(target)?;
         let may = self.access.get() == Access::Locked && self.reached.borrow()[target];
@@ -431,6 +442,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`lock`](Self::lock).
     #[inline]
+    #[track_caller]
     pub fn lock_all(&self) -> Result<()> {
         let may = self.is_open
             && matches!(self.access.get(), Access::None | Access::Fenced)
@@ -446,6 +458,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`unlock`](Self::unlock).
     #[inline]
+    #[track_caller]
     pub fn unlock_all(&self) -> Result<()> {
         let may = self.access.get() == Access::AllLocked;
         self.require(may, "unlocked", "lock all ranks before")?;
@@ -460,6 +473,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is not locked; other kinds if the job
     /// has failed.
     #[inline]
+    #[track_caller]
     pub fn flush(&self, target: Rank) -> Result<()> {
         self.require_locked(target)?;
         self.raw.flush(target)
@@ -471,6 +485,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`flush`](Self::flush).
     #[inline]
+    #[track_caller]
     pub fn flush_local(&self, target: Rank) -> Result<()> {
         self.require_locked(target)?;
         self.raw.flush_local(target)
@@ -481,6 +496,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if none is; other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn flush_all(&self) -> Result<()> {
         self.require_any_locked()?;
         self.raw.flush_all()?;
@@ -493,6 +509,7 @@ impl<T: Transport> Window<T> {
     /// # Errors
     /// Those of [`flush_all`](Self::flush_all).
     #[inline]
+    #[track_caller]
     pub fn flush_local_all(&self) -> Result<()> {
         self.require_any_locked()?;
         self.raw.flush_local_all()?;
@@ -516,6 +533,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is posted already or closed; other kinds
     /// if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn post(&self, origins: &Peers<T>) -> Result<()> {
         let may = self.is_open && !self.is_posted.get();
         self.require(may, "posted", "open it, and wait for the origins of the last post")?;
@@ -530,6 +548,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) in another epoch, or if the window is closed;
     /// other kinds if the job has failed.
     #[inline]
+    #[track_caller]
     pub fn start(&self, targets: &Peers<T>) -> Result<()> {
         let may = self.is_open
             && matches!(self.access.get(), Access::None | Access::Fenced)
@@ -547,6 +566,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if nothing was started; other kinds if the job
     /// has failed.
     #[inline]
+    #[track_caller]
     pub fn complete(&self) -> Result<()> {
         let may = self.access.get() == Access::Started;
         self.require(may, "completed", "start an access before")?;
@@ -563,6 +583,7 @@ impl<T: Transport> Window<T> {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if nothing was posted; other kinds if the job
     /// has failed.
     #[inline]
+    #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.require(self.is_posted.get(), "waited for", "post it before")?;
         self.raw.wait()?;

@@ -35,12 +35,14 @@ pub trait RawWindow: Sized {
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn open(&mut self) -> Result<()>;
 
     /// See [`Window::close`](super::Window::close).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn close(&mut self) -> Result<()>;
 
     /// Keeps the memory to the end of the process, since others or transfers may still write to it.
@@ -50,24 +52,28 @@ pub trait RawWindow: Sized {
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn put(&self, from: Range<usize>, to: Remote) -> Result<()>;
 
     /// See [`Window::get`](super::Window::get).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn get(&self, into: Range<usize>, from: Remote) -> Result<()>;
 
     /// See [`Window::accumulate`](super::Window::accumulate).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn accumulate(&self, from: Range<usize>, to: Remote, by: Reducer) -> Result<()>;
 
     /// See [`Window::get_accumulate`](super::Window::get_accumulate).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn get_accumulate(
         &self,
         from: Range<usize>,
@@ -80,66 +86,77 @@ pub trait RawWindow: Sized {
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn fetch_and_op(&self, from: usize, fetched: usize, to: Remote, by: Reducer) -> Result<()>;
 
     /// See [`Window::compare_and_swap`](super::Window::compare_and_swap): expected, new and fetched value.
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn compare_and_swap(&self, places: [usize; 3], to: Remote, of: Element) -> Result<()>;
 
     /// See [`Window::fence`](super::Window::fence).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn fence(&self, fence: Fence) -> Result<()>;
 
     /// See [`Window::lock`](super::Window::lock).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn lock(&self, target: Rank, lock: Lock) -> Result<()>;
 
     /// See [`Window::unlock`](super::Window::unlock).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn unlock(&self, target: Rank) -> Result<()>;
 
     /// See [`Window::lock_all`](super::Window::lock_all).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn lock_all(&self) -> Result<()>;
 
     /// See [`Window::unlock_all`](super::Window::unlock_all).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn unlock_all(&self) -> Result<()>;
 
     /// See [`Window::flush`](super::Window::flush).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn flush(&self, target: Rank) -> Result<()>;
 
     /// See [`Window::flush_local`](super::Window::flush_local).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn flush_local(&self, target: Rank) -> Result<()>;
 
     /// See [`Window::flush_all`](super::Window::flush_all).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn flush_all(&self) -> Result<()>;
 
     /// See [`Window::flush_local_all`](super::Window::flush_local_all).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn flush_local_all(&self) -> Result<()>;
 
     /// See [`Window::peers`](super::Window::peers).
@@ -152,24 +169,28 @@ pub trait RawWindow: Sized {
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn post(&self, origins: &Self::Peers) -> Result<()>;
 
     /// See [`Window::start`](super::Window::start).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn start(&self, targets: &Self::Peers) -> Result<()>;
 
     /// See [`Window::complete`](super::Window::complete).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn complete(&self) -> Result<()>;
 
     /// See [`Window::wait`](super::Window::wait).
     ///
     /// # Errors
     /// If the job has failed.
+    #[track_caller]
     fn wait(&self) -> Result<()>;
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use comet_sim::machine::{ALIASES, MACHINES, MachineFile, Shape};
+use comet_sim::machine::{ALIASES, MACHINES, Machine, MachineFile, Shape};
 use comet_studies::thesis::{self, Curves};
 
 use crate::cli::{MachinesArgs, ReproduceArgs};
@@ -68,6 +68,21 @@ fn details(file: &MachineFile) -> String {
             "{up_to:>11}  {protocol:<10} {startup_us:>7.3} {byte_us:>9.6} {hop_us:>8.3}"
         )
         .expect("a string takes any text");
+    }
+    text + &transfers(&file.machine)
+}
+
+/// Costs of transfers of windows, by length as those of messages.
+fn transfers(machine: &Machine) -> String {
+    let how = if machine.rdma.is_emulated { "served in calls" } else { "served by interfaces" };
+    let mut text =
+        format!("\ntransfers of windows, {how}\nup to bytes  o us     L us      us/B   us/hop\n");
+    for law in machine.transfer_segments() {
+        let up_to = law.up_to_bytes.map_or_else(|| "any".to_owned(), |n| n.to_string());
+        let [o_us, latency_us, hop_us] = [law.o_send_ps, law.latency_ps, law.hop_ps].map(us);
+        let byte_us = law.per_byte_ps() / 1e6;
+        writeln!(text, "{up_to:>11}  {o_us:>6.3} {latency_us:>7.3} {byte_us:>9.6} {hop_us:>8.3}")
+            .expect("a string takes any text");
     }
     text
 }

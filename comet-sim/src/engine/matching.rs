@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use comet_core::transport::{Rank, Source, Status, Tag};
 
 use super::state::{UNKNOWN_PS, Way};
+use super::window::epoch_of;
 use super::{
     Block, Engine, Event, Lost, Message, MessageId, RANK_LINES, Receive, ReceiveId, SendId, Sending,
 };
@@ -41,8 +42,9 @@ impl Engine {
             self.lost.push(Lost { way, length_bytes: body.len(), sent_ps });
             return None;
         }
-        // A message to oneself waits for nobody.
-        let protocol = if way.is_local() { Protocol::Eager } else { segment.protocol };
+        // A message to oneself waits for nobody, nor does one that begins or ends an epoch.
+        let is_free = way.is_local() || epoch_of(tag).is_some();
+        let protocol = if is_free { Protocol::Eager } else { segment.protocol };
         let is_eager = protocol == Protocol::Eager;
         let request_ps = ready_ps + segment.handshake_ps / 2;
         let sending = Sending { way, length_bytes: body.len(), done_ps: None };
@@ -50,6 +52,9 @@ impl Engine {
         let message = id(self.messages.insert(Message {
             way,
             body: body.into(),
+            wire_bytes: length_bytes,
+            law: self.law_index(body.len()),
+            transfer: None,
             sent_ps,
             known_ps: if is_eager { UNKNOWN_PS } else { request_ps },
             arrival_ps: UNKNOWN_PS,
@@ -255,6 +260,11 @@ impl Engine {
     /// The last byte of a message is there at `arrival_ps`.
     pub(super) fn arrived(&mut self, id: MessageId, arrival_ps: u64) {
         let message = self.message_mut(id);
+        if let Some(transfer) = message.transfer {
+            self.messages.remove(id as usize);
+            self.queue.push(arrival_ps, Event::Serve(transfer));
+            return;
+        }
         message.arrival_ps = arrival_ps;
         if message.known_ps == UNKNOWN_PS {
             message.known_ps = arrival_ps;
@@ -276,7 +286,10 @@ impl Engine {
 
     /// The network has taken a message at `taken_ps`.
     pub(super) fn taken(&mut self, id: MessageId, taken_ps: u64) {
-        let Message { way, send, .. } = *self.message(id);
+        let Message { way, send, transfer, .. } = *self.message(id);
+        if let Some(transfer) = transfer {
+            return self.transfer_taken(transfer, taken_ps);
+        }
         let Some(send) = send else { return };
         self.sends[send as usize].done_ps = Some(taken_ps);
         if self.ranks[way.source()].block == Some(Block::Send(send)) {
@@ -344,6 +357,7 @@ impl Engine {
         let operation = state.n_operations;
         state.n_operations += 1;
         state.poll = None;
+        state.is_computing = false;
         self.n_vain_polls = 0;
         let is_due = |delay: &&Delay| (delay.rank, delay.operation) == (rank, operation);
         let due = self.machine.faults.delays.iter().filter(is_due);
@@ -353,12 +367,14 @@ impl Engine {
 
     /// Has `rank` compute for `work_ps`, and as long as noise adds.
     pub(crate) fn compute(&mut self, rank: Rank, work_ps: u64) {
+        let was_computing = self.ranks[rank].is_computing;
         let operation = self.begin(rank);
         let start_ps = self.spend(rank, 0);
         let end_ps = self.spend(rank, work_ps);
         let noise = &self.machine.noise;
         let extra_ps = noise::extra_ps(noise, rank, operation, start_ps, end_ps - start_ps);
-        self.ranks[rank].clock_ps = end_ps.saturating_add_signed(extra_ps);
+        self.ranks[rank].is_computing = was_computing;
+        self.compute_until(rank, start_ps, end_ps.saturating_add_signed(extra_ps));
     }
 
     /// Has the CPU of `rank` busy for `busy_ps`, or longer if it is a slow one; returns its clock.

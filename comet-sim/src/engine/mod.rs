@@ -6,6 +6,7 @@
 //!                                                   what other ranks do at the same time
 //!     probe, test, receive from any rank            wait for their turn
 //!     a message that takes links                    is an event
+//!     a transfer of a window                        is events: it takes the network, is served, ends
 //!   no rank is ready: the earliest event happens (a turn, a link, an arrival)
 //!   no event either: all ranks have returned, or those that have not wait for each other
 //! ```
@@ -17,10 +18,14 @@
 //! rank is ever rolled back. Ties for a link or a receive at the same picosecond are broken by
 //! event order, deterministically.
 
+mod lock;
 mod matching;
 mod network;
 mod queue;
+mod serve;
 mod state;
+mod transfer;
+mod window;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,7 +36,7 @@ use slab::Slab;
 use crate::JobFailure;
 use crate::fiber::{self, Fibers};
 use crate::job::Watch;
-use crate::machine::Machine;
+use crate::machine::{Machine, Segment};
 use crate::route::Routes;
 use crate::stuck;
 
@@ -42,8 +47,10 @@ use queue::Queue;
 use state::UNKNOWN_PS;
 pub(crate) use state::{
     Asked, Block, Collective, Lost, Message, MessageId, Poll, RankState, Receive, ReceiveId,
-    SendId, Sending, SplitName, Splits, Truncation,
+    SendId, Sending, SplitName, Splits, TransferId, Truncation, WindowId,
 };
+pub(crate) use transfer::{Asked as AskedTransfer, Operation, Transfer};
+pub(crate) use window::{Epoch, WindowName, Windows, epoch_of};
 
 /// Lines of the cache that hold the innermost calls of a rank that waits.
 const STACK_LINES: usize = 10;
@@ -72,13 +79,15 @@ enum Event {
     Grant(MessageId),
     /// A rank learns of a message.
     Arrive(MessageId),
+    /// A transfer goes on: at its target, or back at its origin.
+    Serve(TransferId),
 }
 
 impl Event {
     fn message(&self) -> Option<MessageId> {
         match self {
             Self::Start(id) | Self::Header(id) | Self::Grant(id) | Self::Arrive(id) => Some(*id),
-            Self::Turn(_) => None,
+            Self::Turn(_) | Self::Serve(_) => None,
         }
     }
 }
@@ -93,6 +102,10 @@ pub(crate) struct Engine {
     pub(crate) lost: Vec<Lost>,
     pub(crate) failure: Option<JobFailure>,
     pub(crate) splits: Splits,
+    pub(crate) windows: Windows,
+    pub(crate) transfers: Slab<Transfer>,
+    /// Costs of messages by segment of the machine, and then those of transfers.
+    laws: Box<[Segment]>,
     /// Ranks that can go on. The one that was woken last goes first, since it needs what the cache
     /// holds; but for ties the order does not matter.
     ready: Vec<Rank>,
@@ -109,6 +122,7 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(machine: Machine, routes: Routes, n_ranks: usize) -> Self {
         let links = Links::new(machine.network.switching, &routes, n_ranks);
+        let laws = machine.segments.iter().copied().chain(machine.transfer_segments()).collect();
         Self {
             ranks: (0..n_ranks).map(|_| RankState::default()).collect(),
             messages: Slab::new(),
@@ -117,6 +131,9 @@ impl Engine {
             lost: Vec::new(),
             failure: None,
             splits: Splits::default(),
+            windows: Windows::default(),
+            transfers: Slab::new(),
+            laws,
             ready: (0..n_ranks).rev().collect(),
             queue: Queue::default(),
             routes,
@@ -184,12 +201,15 @@ impl Engine {
             Event::Header(id) => self.advance(id, now_ps),
             Event::Grant(id) => self.go_on_at(id, now_ps, now_ps),
             Event::Arrive(id) => self.arrive_in_order(id, now_ps),
+            Event::Serve(id) => self.serve(id, now_ps),
         }
         true
     }
 
     /// Prefetches the ranks and messages of the next events, of which nothing is in the cache.
     fn look_ahead(&self) {
+        self.prefetch_transfer(self.queue.ahead(6));
+        self.prefetch_data(self.queue.ahead(3));
         if let Some(id) = self.queue.ahead(6).and_then(Event::message) {
             fiber::prefetch((&raw const self.messages[id as usize]).addr(), MESSAGE_LINES);
         }
@@ -226,7 +246,7 @@ impl Engine {
         let is_later = |at_ps: u64| at_ps != UNKNOWN_PS && at_ps > now_ps;
         // One that waits for a message goes on only when something else has happened.
         let goes_on = |rank: &RankState| {
-            let is_held = matches!(rank.block, Some(Block::Receive(_) | Block::Send(_)));
+            let is_held = !matches!(rank.block, None | Some(Block::Turn));
             !rank.is_finished && !is_held && rank.poll.is_none()
         };
         self.messages.iter().any(|(_, m)| is_later(m.known_ps) || is_later(m.arrival_ps))

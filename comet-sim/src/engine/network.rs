@@ -81,7 +81,8 @@ impl Engine {
         message.is_started = true;
         let Message { way, send, .. } = *message;
         let source = way.source();
-        let is_free = matches!(self.links, Links::Free);
+        // What is got from a rank's part takes its interface too, at any time.
+        let is_free = matches!(self.links, Links::Free) && self.windows.is_empty();
         // Of a rank's messages that go at once, each starts after the one before.
         let goes_at_once = send.is_none() && self.ranks[source].n_starting == 0;
         if way.is_local() || (is_free && goes_at_once) {
@@ -115,16 +116,21 @@ impl Engine {
         let start_ps = at_ps.max(*interface_free_ps);
         let wire_ps = segment.wire.times(length_bytes);
         *interface_free_ps = start_ps + wire_ps.max(segment.gap_ps);
-        let n_hops = self.routes.hops(source, destination).max(1) as u64;
-        let way_ps = segment.latency_ps + (n_hops - 1) * segment.hop_ps;
+        let way_ps = self.way_ps(&segment, source, destination);
         self.taken(id, start_ps + wire_ps);
         self.arrived(id, start_ps + (way_ps + wire_ps).saturating_add_signed(extra_ps));
     }
 
+    /// Time of a way over the network without bytes and without anything in the way.
+    pub(super) fn way_ps(&self, segment: &Segment, source: Rank, destination: Rank) -> u64 {
+        let n_hops = self.routes.hops(source, destination).max(1) as u64;
+        segment.latency_ps + (n_hops - 1) * segment.hop_ps
+    }
+
     /// The numbers for a message, and its bytes on the wire.
     fn law(&self, id: MessageId) -> (Segment, u64) {
-        let length_bytes = self.message(id).body.len();
-        (*self.machine.segment(length_bytes as u64), self.wire_bytes(length_bytes))
+        let Message { law, wire_bytes, .. } = *self.message(id);
+        (self.laws[usize::from(law)], wire_bytes)
     }
 
     /// The header of a message takes one link after the other, as far as it gets at `now_ps`.
@@ -169,9 +175,9 @@ impl Engine {
     /// Time that the header needs from the link that it takes now to the next: 0 from and to the
     /// interfaces, which are at the ends of the first and the last link.
     fn hop_ps(&self, id: MessageId) -> u64 {
-        let Message { n_taken, n_hops, ref body, .. } = *self.message(id);
+        let Message { n_taken, n_hops, law, .. } = *self.message(id);
         let is_between = (1..n_hops).contains(&n_taken);
-        if is_between { self.machine.segment(body.len() as u64).hop_ps } else { 0 }
+        if is_between { self.laws[usize::from(law)].hop_ps } else { 0 }
     }
 
     /// Time at which the header takes `link`; `None` if it has to wait until it is woken.
@@ -179,16 +185,15 @@ impl Engine {
         match &mut self.links {
             Links::Free => Some(now_ps),
             Links::CutThrough(busy_until_ps) => {
-                let length_bytes = self.messages[id as usize].body.len() as u64;
-                let segment = self.machine.segment(length_bytes);
-                let length_bytes = length_bytes + self.machine.envelope_bytes;
+                let Message { law, wire_bytes, .. } = self.messages[id as usize];
+                let segment = &self.laws[usize::from(law)];
                 let first = self.routes.n_links();
                 let network = &self.machine.network;
                 let per_byte = if link >= first { segment.wire } else { network.link_per_byte };
                 let is_of_sender = (first..first + self.ranks.len()).contains(&link);
                 let gap_ps = if is_of_sender { segment.gap_ps } else { 0 };
                 let taken_ps = now_ps.max(busy_until_ps[link]);
-                busy_until_ps[link] = taken_ps + per_byte.times(length_bytes).max(gap_ps);
+                busy_until_ps[link] = taken_ps + per_byte.times(wire_bytes).max(gap_ps);
                 Some(taken_ps)
             }
             Links::Circuit(circuits) => {

@@ -51,6 +51,11 @@ impl<E> Queue<E> {
         self.buckets[0].events.pop_front()
     }
 
+    /// Time before which nothing happens any more.
+    pub(crate) fn now_ps(&self) -> u64 {
+        self.last_ps
+    }
+
     pub(crate) fn next_ps(&self) -> Option<u64> {
         Some(self.buckets[self.lowest()?].first_ps)
     }

@@ -13,8 +13,10 @@ use comet_core::transport::{Rank, Source, Status, Tag};
 
 use super::short;
 
-/// Names of a [`Message`], a [`Receive`] and a [`Sending`] in flight.
+/// Names of a [`Message`], a [`Receive`] and a [`Sending`] in flight, of a window, and of a transfer.
 pub(crate) type MessageId = u32;
+pub(crate) type WindowId = u32;
+pub(crate) type TransferId = u32;
 pub(crate) type ReceiveId = u32;
 pub(crate) type SendId = u32;
 
@@ -23,6 +25,10 @@ pub(crate) type SendId = u32;
 pub(crate) struct Message {
     pub(crate) way: Way,
     pub(crate) body: Box<[u8]>,
+    /// Bytes on the wire: its own, and the envelope.
+    pub(crate) wire_bytes: u64,
+    /// The transfer of which it is one way; `None` for a message of a rank.
+    pub(crate) transfer: Option<TransferId>,
     /// Time of the send, for reports.
     pub(crate) sent_ps: u64,
     /// Time from which its receiver can match it and probe for it; [`UNKNOWN_PS`] until known.
@@ -36,6 +42,8 @@ pub(crate) struct Message {
     pub(crate) receive: Option<ReceiveId>,
     /// The next message that waits for the link that this one waits for; of the last the first.
     pub(crate) next: Option<MessageId>,
+    /// Number of its costs among the [`laws`](super::Engine::laws).
+    pub(crate) law: u16,
     /// Number of links that its header has taken.
     pub(crate) n_taken: u16,
     /// Number of links between the interfaces.
@@ -112,6 +120,10 @@ pub(crate) enum Block {
     Receive(ReceiveId),
     /// That the network has taken a message.
     Send(SendId),
+    /// That a rank is locked.
+    Lock(TransferId),
+    /// That transfers of a window have ended.
+    Transfers(WindowId),
 }
 
 /// A collective that a rank is in.
@@ -146,6 +158,10 @@ pub(crate) struct RankState {
     pub(crate) clock_ps: u64,
     /// Time from which its network interface is free; unused if messages take links.
     pub(crate) interface_free_ps: u64,
+    /// Time from which its interface is free to combine elements.
+    pub(crate) atomics_free_ps: u64,
+    /// Transfers that it waits for.
+    pub(crate) n_awaited: u32,
     /// Posted receives, and messages that none of them has taken.
     pub(crate) matcher: Matcher<ReceiveId, MessageId>,
     /// Messages on their way that can be matched only when they arrive, in the order of their
@@ -171,6 +187,10 @@ pub(crate) struct RankState {
     pub(crate) truncation: Option<Box<Truncation>>,
     /// Current activity, as reported by the driver.
     pub(crate) activity: Option<Rc<str>>,
+    /// Times in which it computed, from and to, if transfers wait for its calls.
+    pub(crate) computed: Vec<(u64, u64)>,
+    /// True if it has called nothing since it computed.
+    pub(crate) is_computing: bool,
     pub(crate) is_finished: bool,
     /// True if it died by an injected fault.
     pub(crate) is_dead: bool,

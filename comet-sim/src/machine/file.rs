@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use toml::de::DeTable;
 
 use super::reader::{Reader, Result, Table};
-use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, units};
+use super::{Clock, Machine, Node, Shape, TorusDims, disturbance, network, rdma, units};
 
 /// A machine, and what its file says about it.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,10 +136,14 @@ fn file(table: &Table<'_>) -> Result<MachineFile> {
 fn machine(table: &Table<'_>, name: &str) -> Result<Machine> {
     let topology = table.needed_table("topology")?;
     let segments = network::segments(table)?;
+    let rdma = table.table("rdma")?.read(rdma::rdma)?;
+    let wires = segments.iter().map(|segment| segment.wire).chain(rdma.per_byte);
+    let wire = wires.min().unwrap_or_default();
     Ok(Machine {
         name: name.to_owned(),
-        network: topology.read(|table| network::network(table, &segments))?,
+        network: topology.read(|table| network::network(table, wire))?,
         segments,
+        rdma,
         node: table.table("node")?.read(node)?,
         clock: table.table("clock")?.read(clock)?,
         noise: table.table("noise")?.read(disturbance::noise)?,

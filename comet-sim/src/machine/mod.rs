@@ -18,6 +18,7 @@ mod disturbance;
 mod file;
 mod limit;
 mod network;
+mod rdma;
 mod reader;
 mod units;
 
@@ -39,6 +40,8 @@ pub struct Machine {
     pub network: Network,
     /// Costs of messages by length: ascending, the last without a bound.
     pub segments: Vec<Segment>,
+    /// Costs of transfers of windows, as far as they are not those of messages.
+    pub rdma: Rdma,
     /// Other operations of a rank, and their times.
     pub node: Node,
     /// Clocks of the ranks.
@@ -154,6 +157,28 @@ pub enum Protocol {
     Buffered,
     /// The message waits for its receive; the send returns when the network has taken the bytes.
     Rendezvous,
+}
+
+/// Costs of the transfers of windows: remote access to memory, in which the target's CPU has no part.
+///
+/// A field that is `None` is that of the protocol of the transfer's length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rdma {
+    /// CPU time of the origin, in picoseconds; else `o_send`.
+    pub o_ps: Option<u64>,
+    /// Way to the target or back.
+    pub latency_ps: Option<u64>,
+    /// Each link beyond the first.
+    pub hop_ps: Option<u64>,
+    /// Least time between two transfers or messages of one rank.
+    pub gap_ps: Option<u64>,
+    /// Time of a byte in the network; else the protocol's without the CPUs of sender and receiver.
+    pub per_byte: Option<PerByte>,
+    /// An element that the target's interface combines or compares; else an element of a sum of two
+    /// vectors ([`Node::reduce_ps`]).
+    pub atomic_ps: Option<u64>,
+    /// True if the library makes transfers of messages, which the target serves while it is in a call.
+    pub is_emulated: bool,
 }
 
 /// Operations of a rank other than sending and receiving, in picoseconds.
@@ -287,6 +312,22 @@ impl Segment {
     }
 }
 
+impl Rdma {
+    /// The numbers for a transfer of a length of which `messages` has those of a message.
+    fn segment(&self, messages: &Segment) -> Segment {
+        Segment {
+            up_to_bytes: messages.up_to_bytes,
+            protocol: Protocol::Eager,
+            o_send_ps: self.o_ps.unwrap_or(messages.o_send_ps),
+            latency_ps: self.latency_ps.unwrap_or(messages.latency_ps),
+            hop_ps: self.hop_ps.unwrap_or(messages.hop_ps),
+            gap_ps: self.gap_ps.unwrap_or(messages.gap_ps),
+            wire: self.per_byte.unwrap_or(messages.wire),
+            ..Segment::default()
+        }
+    }
+}
+
 impl Node {
     /// Time of `work`, in picoseconds.
     pub fn work_ps(&self, work: Work) -> u64 {
@@ -348,8 +389,25 @@ impl Machine {
     /// Never: the last segment has no bound.
     #[inline]
     pub fn segment(&self, length_bytes: u64) -> &Segment {
+        &self.segments[self.segment_index(length_bytes)]
+    }
+
+    /// Number of that segment.
+    #[inline]
+    pub(crate) fn segment_index(&self, length_bytes: u64) -> usize {
         let n_bytes = length_bytes + self.envelope_bytes;
-        let holds = |s: &&Segment| s.up_to_bytes.is_none_or(|up_to| n_bytes <= up_to);
-        self.segments.iter().find(holds).expect("the last segment has no bound")
+        let holds = |s: &Segment| s.up_to_bytes.is_none_or(|up_to| n_bytes <= up_to);
+        self.segments.iter().position(holds).expect("the last segment has no bound")
+    }
+
+    /// The numbers for transfers of windows in place of those of [`segments`](Self::segments): there
+    /// are none of a receiver's CPU, nor of a wait for it.
+    pub fn transfer_segments(&self) -> impl Iterator<Item = Segment> {
+        self.segments.iter().map(|messages| self.rdma.segment(messages))
+    }
+
+    /// Time of an element that a target's interface combines or compares, in picoseconds.
+    pub fn atomic_ps(&self) -> u64 {
+        self.rdma.atomic_ps.unwrap_or(self.node.reduce_ps)
     }
 }

@@ -22,12 +22,12 @@ pub(super) fn segments(file: &Table<'_>) -> Result<Vec<Segment>> {
     Ok(segments)
 }
 
-/// The topology, whose links are at least as quick as the wires of `segments`.
-pub(super) fn network(table: &Table<'_>, segments: &[Segment]) -> Result<Network> {
+/// The topology, whose links are at least as quick as `wire`, the quickest of all protocols and of
+/// transfers.
+pub(super) fn network(table: &Table<'_>, wire: PerByte) -> Result<Network> {
     table.read_source()?;
     let switching = table.plain("switching")?;
     let shape = shape(table, switching)?;
-    let wire = segments.iter().map(|segment| segment.wire).min().unwrap_or_default();
     let link_per_byte = table.optional("link", units::per_byte)?.unwrap_or(wire);
     if link_per_byte > wire {
         let wire = per_byte_text(wire);

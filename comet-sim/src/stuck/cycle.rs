@@ -155,6 +155,11 @@ fn label(stand: &Stand<'_>) -> String {
     match want.kind {
         Kind::Send | Kind::TestSend => format!("[send, {tag}, {bytes} bytes]-"),
         Kind::Probe => format!("[probe{any}, {tag}]-"),
+        Kind::Post => "[post]-".into(),
+        Kind::Complete => "[complete]-".into(),
+        Kind::Lock(Some(target), _) => format!("[lock of rank {target}]-"),
+        Kind::Lock(None, _) => "[lock of all]-".into(),
+        Kind::Transfers => "[transfers]-".into(),
         Kind::Receive | Kind::TestReceive => format!("[receive{any}, {tag}, up to {bytes} bytes]-"),
     }
 }

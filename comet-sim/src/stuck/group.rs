@@ -65,11 +65,13 @@ fn line(part: &[&Stand<'_>], n_ranks: usize, activity: &str) -> String {
     let ranks: Vec<_> = part.iter().map(|stand| stand.rank).collect();
     let wants = || part.iter().filter_map(|stand| stand.want);
     let lengths = span(wants().map(|want| want.length_bytes as u64), |length| length.to_string());
-    let phrase = first.phrase(part.len() > 1, &lengths, &peers(part, n_ranks), &tags(part));
+    let peers = peers(part, n_ranks);
+    let phrase = first.phrase(part.len() > 1, &lengths, &peers, &tags(part));
     let place = first.site.map_or(String::new(), |site| format!(" at {}", words::site(site)));
     let during = if first.activity == activity { "" } else { &words::during(first.activity) };
     let times = span(part.iter().map(|stand| stand.clock_ps), words::time);
-    format!("{} {phrase}{place}{during}, t = {times}", words::ranks(&ranks))
+    let cause = first.cause(&peers);
+    format!("{} {phrase}{place}{cause}{during}, t = {times}", words::ranks(&ranks))
 }
 
 /// The peers of a part, by what they have in common if they do.

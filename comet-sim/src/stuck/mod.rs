@@ -19,7 +19,7 @@ use std::panic::Location;
 use comet_core::transport::{Rank, Source, Tag};
 
 use crate::JobFailure;
-use crate::engine::{Block, Collective, Engine, Poll};
+use crate::engine::{Block, Collective, Engine, Epoch, Poll, TransferId, WindowId, epoch_of};
 use cycle::Cycle;
 
 /// Between a report's first line and those below it.
@@ -115,6 +115,14 @@ enum Kind {
     TestReceive,
     /// It looks again and again for the end of a send.
     TestSend,
+    /// It waits until it may access a part that another rank posts.
+    Post,
+    /// It waits until another rank has completed its access.
+    Complete,
+    /// It waits for the lock of a rank, which its peer has, or for those of all ranks.
+    Lock(Option<Rank>, Option<&'static Location<'static>>),
+    /// It waits for the end of transfers.
+    Transfers,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +167,11 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
     let receive = |kind, id| {
         let receive = engine.receives.get(id as usize).filter(|receive| receive.rank == rank)?;
         let (peer, tag, length_bytes) = (receive.source, receive.tag, receive.capacity_bytes);
+        let kind = match epoch_of(tag) {
+            None => kind,
+            Some(Epoch::Post) => Kind::Post,
+            Some(Epoch::Complete) => Kind::Complete,
+        };
         Some(Want { kind, peer, tag, length_bytes })
     };
     let send = |kind, id| {
@@ -170,6 +183,8 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
     match (state.block, state.poll) {
         (Some(Block::Receive(id)), _) => receive(Kind::Receive, id),
         (Some(Block::Send(id)), _) => send(Kind::Send, id),
+        (Some(Block::Lock(id)), _) => lock(engine, id),
+        (Some(Block::Transfers(id)), _) => transfers(engine, rank, id),
         (_, Some(Poll::Receive(id))) => receive(Kind::TestReceive, id),
         (_, Some(Poll::Send(id))) => send(Kind::TestSend, id),
         (_, Some(Poll::Probe(peer, tag))) => {
@@ -177,6 +192,25 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
         }
         (_, None) => None,
     }
+}
+
+/// The lock that a rank waits for, and who has it.
+fn lock(engine: &Engine, id: TransferId) -> Option<Want> {
+    let request = engine.transfers.get(id as usize)?;
+    let window = engine.windows.get(request.window);
+    let target = (!request.is_of_all()).then(|| window.ranks[request.target as usize]);
+    // One whose request is under way waits for its target.
+    let in_the_way = window.locks.in_the_way(request).map(|holder| (holder.rank, holder.site));
+    let (peer, site) = in_the_way.unwrap_or((window.ranks[request.target as usize], None));
+    let (tag, length_bytes) = (Tag::new(0), 0);
+    Some(Want { kind: Kind::Lock(target, site), peer: Source::Rank(peer), tag, length_bytes })
+}
+
+/// A target whose transfers `rank` waits for.
+fn transfers(engine: &Engine, rank: Rank, id: WindowId) -> Option<Want> {
+    let target = engine.awaited_target(rank, id)?;
+    let (peer, tag, length_bytes) = (Source::Rank(target), Tag::new(0), 0);
+    Some(Want { kind: Kind::Transfers, peer, tag, length_bytes })
 }
 
 impl Stand<'_> {
@@ -208,6 +242,22 @@ impl Stand<'_> {
                 format!("test{s} a receive of up to {lengths} bytes from {peers} ({tags})")
             }
             Kind::TestSend => format!("test{s} a send of {lengths} bytes to {peers} ({tags})"),
+            Kind::Post => format!("wait{s} for {peers} to post the part of a window"),
+            Kind::Complete => format!("wait{s} for {peers} to complete the access to {its} part"),
+            Kind::Lock(Some(target), _) => format!("wait{s} to lock rank {target}"),
+            Kind::Lock(None, _) => format!("wait{s} to lock all ranks"),
+            Kind::Transfers => format!("wait{s} for the end of transfers to {peers}"),
+        }
+    }
+
+    /// Clause on those who have the lock that the rank waits for.
+    fn cause(&self, peers: &str) -> String {
+        match self.want.map(|want| want.kind) {
+            Some(Kind::Lock(target, Some(site))) => {
+                let one = if target.is_some() { "" } else { " one of" };
+                format!(",{one} which {peers} has locked at {}", words::site(site))
+            }
+            _ => String::new(),
         }
     }
 }

@@ -97,7 +97,9 @@ struct Ask {
 
 /// Messages that differ in their tag or in their sender alone from what a rank wants.
 fn near_misses(engine: &Engine) -> Vec<String> {
-    let is_kept = |m: &&Message| m.receive.is_none() && !words::is_reserved(m.way.tag);
+    let is_kept = |m: &&Message| {
+        m.receive.is_none() && m.transfer.is_none() && !words::is_reserved(m.way.tag)
+    };
     let mut kept: Vec<_> = engine.messages.iter().map(|(_, m)| m).filter(is_kept).collect();
     kept.sort_by_key(|m| (m.way.destination(), m.sent_ps, m.way.source()));
     let held_by = |rank: Rank| {

@@ -4,6 +4,8 @@ use std::panic::Location;
 
 use comet_core::transport::{Rank, Tag};
 
+use crate::engine::epoch_of;
+
 /// The most ranges of a list that are all shown.
 const MAX_RANGES: usize = 8;
 
@@ -40,6 +42,7 @@ fn run(numbers: &[usize]) -> String {
 /// The label of a message; groups are numbered in the order of the splits that made them.
 pub(super) fn tag(tag: Tag) -> String {
     match (is_reserved(tag), tag.context()) {
+        _ if epoch_of(tag).is_some() => "of an epoch".into(),
         (true, _) => "of a collective".into(),
         (false, 0) => format!("tag {tag}"),
         (false, context) => format!("tag {tag}, group {context}"),

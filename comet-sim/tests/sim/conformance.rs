@@ -7,8 +7,8 @@ use comet_core::conformance;
 use comet_core::topology::Topology;
 use comet_core::transport::Transport as _;
 use comet_sim::machine::{
-    Clock, Faults, MACHINES, Machine, Network, Node, Noise, PerByte, Protocol, Segment, Shape,
-    Switching, TorusDims, find,
+    Clock, Faults, MACHINES, Machine, Network, Node, Noise, PerByte, Protocol, Rdma, Segment,
+    Shape, Switching, TorusDims, find,
 };
 use comet_sim::{Outcome, RunConfig, run};
 
@@ -29,6 +29,7 @@ fn machine(shape: Shape, switching: Option<Switching>, protocol: Protocol) -> Ma
         name: "test".into(),
         network: Network { shape, switching, link_per_byte: PerByte(100 << 20) },
         segments: vec![segment],
+        rdma: Rdma::default(),
         node: Node { poll_ps: 100_000, daxpy_ps: 1000, ..Node::default() },
         clock: Clock { resolution_ps: 1000, call_cost_ps: 0, offset_spread_ps: 0, drift_ppm: 0.0 },
         noise: Noise::default(),
@@ -55,7 +56,7 @@ fn check(machine: &Machine, n_ranks: usize) {
 #[test]
 fn messages_of_every_protocol() {
     for (protocol, rank_counts) in [
-        (Protocol::Eager, &[1, 3, 16][..]),
+        (Protocol::Eager, &[1, 3, 6, 8, 16][..]),
         (Protocol::Buffered, &[3]),
         (Protocol::Rendezvous, &[2, 5]),
     ] {
@@ -82,4 +83,11 @@ fn every_machine_that_comes_along() {
             check(&machine, 2);
         }
     }
+}
+
+#[test]
+fn transfers_that_the_target_serves_in_its_calls() {
+    let mut machine = machine(Shape::Flat, None, Protocol::Eager);
+    machine.rdma = Rdma { is_emulated: true, atomic_ps: Some(5000), ..Rdma::default() };
+    [1, 2, 4, 7, 8].iter().for_each(|n_ranks| check(&machine, *n_ranks));
 }
