@@ -1,6 +1,7 @@
 //! The transport of one rank: each call is one call of MPI.
 
 mod request;
+mod window;
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -20,7 +21,7 @@ use comet_core::transport::{
     Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
-use comet_core::window::{Memory, NoWindow};
+use comet_core::window::Memory;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
@@ -29,7 +30,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, Outcome, Refused, Set,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, MpiWindow, Outcome,
+    Refused, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -184,8 +186,7 @@ impl Mpi {
 
     #[cold]
     fn error(&self, failure: Failure) -> TransportError {
-        let text = format!("{} failed: {}", failure.call, failure.text());
-        self.group.located(TransportError::new(TransportErrorKind::Backend, text))
+        failed(&self.group, failure)
     }
 
     /// What came of a receive from `source` into `capacity_bytes` bytes.
@@ -214,10 +215,17 @@ impl Mpi {
     }
 }
 
+/// Error of a rank of `group` whose call has failed.
+#[cold]
+pub(crate) fn failed(group: &Group, failure: Failure) -> TransportError {
+    let text = format!("{} failed: {}", failure.call, failure.text());
+    group.located(TransportError::new(TransportErrorKind::Backend, text))
+}
+
 impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
-    type Window = NoWindow;
+    type Window = MpiWindow;
     type File = NoFile;
 
     #[inline(always)]
@@ -248,8 +256,14 @@ impl RawTransport for Mpi {
         recv.map_err(|failure| self.error(failure))
     }
 
-    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
-        Err(NoWindow::unsupported())
+    fn make_window(
+        &self,
+        lease: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<MpiWindow> {
+        self.closed_window(lease, [part_bytes, origin_bytes], memory)
     }
 
     fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
@@ -358,7 +372,11 @@ impl Transport for Mpi {
     }
 
     fn promises(&self) -> Promises {
-        Promises { buffers_sends: false, survives_truncation: false, has_windows: false }
+        Promises {
+            buffers_sends: false,
+            survives_truncation: false,
+            has_windows: self.has_windows(),
+        }
     }
 
     /// The time of a line, if all ranks run on one machine, and ranks 0 and 1 have a core each.

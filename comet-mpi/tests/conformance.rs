@@ -16,6 +16,7 @@ use comet_core::error::TransportError;
 use comet_core::error::TransportErrorKind::{InvalidArgument, Unsupported};
 use comet_core::topology::Topology;
 use comet_core::transport::{Source, Tag, Transport};
+use comet_core::window::{Fence, Memory, Remote, Window};
 use comet_mpi::{JoinConfig, Mpi, RunConfig, join};
 
 /// Most elements of a call in the test of long counts, and bytes of each of its parts.
@@ -166,6 +167,57 @@ fn elements(t: &Mpi) -> Result<(), String> {
     Ok(())
 }
 
+/// Transfers of a window as if an `int` held no more than a few elements, each to the next rank. The first
+/// problem.
+fn long_transfers(t: &Mpi) -> Result<(), String> {
+    if !t.promises().has_windows {
+        return Ok(());
+    }
+    let said = |error: TransportError| error.to_string();
+    for element in [Element::U8, Element::I32] {
+        let short = t.with_elements(element).map_err(said)?.ok_or("MPI has datatypes")?;
+        short.limit_counts(MAX_COUNT);
+        for memory in Memory::ALL {
+            let problem = transfers(&short, memory).map_err(said)?;
+            if let Some(what) = problem {
+                return Err(format!("{what} of long counts differ ({memory:?}, {element:?})"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn transfers(t: &Mpi, memory: Memory) -> Result<Option<&'static str>, TransportError> {
+    const N: usize = PART_BYTES;
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let by = Reducer::new(Element::I32, Operator::Sum).expect("integers have sums");
+    let next = Remote { rank: (rank + 1) % n, at: 0 };
+    let mut window = Window::new(t, N, 3 * N, memory)?;
+    window.open()?;
+    let once = bytes(rank, N);
+    window.origin()[..N].copy_from_slice(&once);
+    window.fence(Fence::First)?;
+    window.put(0..N, next)?;
+    window.fence(Fence::Between)?;
+    window.get(N..2 * N, next)?;
+    window.fence(Fence::Between)?;
+    window.accumulate(0..N, next, by)?;
+    window.fence(Fence::Between)?;
+    window.get_accumulate(0..N, 2 * N, next, by)?;
+    window.fence(Fence::Last)?;
+    let mut twice = once.clone();
+    t.combine(by, &once, &mut twice)?;
+    let got = [window.origin()[N..2 * N].to_vec(), window.origin()[2 * N..].to_vec()];
+    let (mut part, before) = (vec![0; N], bytes((rank + n - 1) % n, N));
+    window.read(0, &mut part);
+    let mut thrice = before.clone();
+    t.combine(by, &before, &mut thrice)?;
+    t.combine(by, &before, &mut thrice)?;
+    window.close()?;
+    let found = [(&got[0], &once, "gets"), (&got[1], &twice, "fetches"), (&part, &thrice, "sums")];
+    Ok(found.into_iter().find(|(found, expected, _)| found != expected).map(|(.., what)| what))
+}
+
 fn rank_main(t: &Mpi) -> u8 {
     let verdict = |result: &Result<(), String>| match result {
         Ok(()) => "ok".to_owned(),
@@ -188,7 +240,10 @@ fn rank_main(t: &Mpi) -> u8 {
     let elements = elements(t);
     let name = "elements_move_as_many_bytes";
     println!("test {name} on rank {} of {} ... {}", t.rank(), t.n_ranks(), verdict(&elements));
-    u8::from(n_failed > 0 || long.is_err() || elements.is_err())
+    let transfers = long_transfers(t);
+    let name = "long_transfers_of_windows_are_right";
+    println!("test {name} on rank {} of {} ... {}", t.rank(), t.n_ranks(), verdict(&transfers));
+    u8::from(n_failed > 0 || long.is_err() || elements.is_err() || transfers.is_err())
 }
 
 fn main() -> ExitCode {

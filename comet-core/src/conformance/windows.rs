@@ -351,25 +351,32 @@ fn a_swap_happens_where_the_value_is_as_expected<T: Transport>(t: &T, found: &Fo
         let mut window = Window::new(t, 8, 3 * n, Memory::Created)?;
         window.open()?;
         window.lock_all()?;
-        let mut expected = 0;
-        for _ in 0..N_UPDATES {
+        let (mut expected, mut n_updates) = (0, 0);
+        'updates: for _ in 0..N_UPDATES {
             loop {
                 let [old, new] = [expected, expected + 1].map(|value| of_value(element, value, 1));
                 window.origin()[..2 * n].copy_from_slice(&[old.clone(), new].concat());
-                window.compare_and_swap([0, n, 2 * n], first, element)?;
+                match window.compare_and_swap([0, n, 2 * n], first, element) {
+                    // A library may lack those with its own rank.
+                    Err(error) if error.is_unsupported() && t.rank() == 0 => break 'updates,
+                    swapped => swapped?,
+                }
                 window.flush_all()?;
                 let mut bytes = [0; 8];
                 bytes[..n].copy_from_slice(&window.origin()[2 * n..]);
                 let before = std::mem::replace(&mut expected, u64::from_le_bytes(bytes));
                 if before == expected {
-                    expected += 1;
+                    (expected, n_updates) = (expected + 1, n_updates + 1);
                     break;
                 }
             }
         }
         window.unlock_all()?;
-        t.barrier()?;
-        require_all_updates(t, found, &window);
+        let n_updates = collective::share(t, [n_updates])?.concat().iter().sum();
+        if t.rank() == 0 {
+            found.require_eq("swaps of a counter", counter(t, &window), n_updates);
+        }
+        found.require(n_updates > 0, "no swap happened");
         t.barrier()?;
         window.close()?;
     }
@@ -379,7 +386,8 @@ fn a_swap_happens_where_the_value_is_as_expected<T: Transport>(t: &T, found: &Fo
 fn windows_of_a_part_of_the_ranks_stay_within_it<T: Transport>(t: &T, found: &Found) -> Result<()> {
     let whole = slots(t, 8, Memory::Created)?;
     let part = t.split(Some(u32::from(t.rank() % 2 == 1)), (t.n_ranks() - t.rank()) as u64)?;
-    if let Some(part) = &part {
+    // A library may have none among so few ranks.
+    if let Some(part) = part.as_ref().filter(|part| part.promises().has_windows) {
         fenced(part, found, &[8, 5000], Memory::Created)?;
     }
     let mut zeros = vec![1; whole.part_bytes(t.rank())];

@@ -89,7 +89,7 @@ pub(super) fn kind_of(element: Element) -> ffi::MPI_Datatype {
     }
 }
 
-fn operator(by: Reducer) -> ffi::MPI_Op {
+pub(super) fn operator(by: Reducer) -> ffi::MPI_Op {
     match by.operator() {
         Operator::Sum => constant!(RSMPI_SUM),
         Operator::Product => constant!(RSMPI_PROD),

@@ -1,5 +1,6 @@
 //! Memory from MPI, which the library moves fastest.
 
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -22,6 +23,8 @@ pub struct MpiBuffer {
     block: *mut u8,
     start: *mut u8,
     length_bytes: usize,
+    /// True if the block is never freed.
+    is_kept: Cell<bool>,
     _library: Rc<Library>,
 }
 
@@ -44,7 +47,19 @@ impl MpiBuffer {
         let start = unsafe { block.add(margin_bytes) };
         // SAFETY: the buffer lies within the block, which nobody else knows.
         unsafe { start.write_bytes(0, length_bytes) };
-        Some(Self { block, start, length_bytes, _library: Rc::clone(library) })
+        let is_kept = Cell::new(false);
+        Some(Self { block, start, length_bytes, is_kept, _library: Rc::clone(library) })
+    }
+
+    /// The address of the first byte, without a reference to any.
+    #[inline]
+    pub(super) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Keeps the memory to the end of the process.
+    pub(super) fn keep(&self) {
+        self.is_kept.set(true);
     }
 }
 
@@ -68,6 +83,9 @@ impl DerefMut for MpiBuffer {
 
 impl Drop for MpiBuffer {
     fn drop(&mut self) {
+        if self.is_kept.get() {
+            return;
+        }
         // SAFETY: the block came from the library, which is still initialised, and nothing borrows
         // it any more. What a failure would leave behind is memory alone.
         unsafe { ffi::MPI_Free_mem(self.block.cast()) };

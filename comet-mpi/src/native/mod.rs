@@ -29,17 +29,22 @@ mod collective;
 mod comm;
 mod memory;
 mod neighbours;
+mod peers;
 mod process;
 mod request;
+mod window;
 
 pub(crate) use collective::Refused;
 pub(crate) use comm::{Arrived, Comm};
 pub use memory::MpiBuffer;
+pub use peers::MpiPeers;
 pub(crate) use process::{
     GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
 };
 pub(crate) use request::{End, Request, Set};
 pub use request::{MpiRecv, MpiSend};
+pub use window::MpiWindow;
+pub(crate) use window::Parts;
 
 use std::ffi::{c_char, c_int};
 
