@@ -17,6 +17,8 @@ pub enum Waiting {
     Collective(Source),
     /// For something to do, which comes from a rank.
     Rest(Source),
+    /// For a rank in an epoch of a window, or for any of them.
+    Window(Source),
 }
 
 /// Any source, as a peer in a packed word.
@@ -39,6 +41,7 @@ impl Waiting {
             }
             Some(Self::Collective(from)) => [word(3, peer(from), 0), 0],
             Some(Self::Rest(from)) => [word(4, peer(from), 0), 0],
+            Some(Self::Window(from)) => [word(5, peer(from), 0), 0],
         }
     }
 
@@ -54,6 +57,7 @@ impl Waiting {
             2 => Some(Self::Recv(source, tag, length_bytes)),
             3 => Some(Self::Collective(source)),
             4 => Some(Self::Rest(source)),
+            5 => Some(Self::Window(source)),
             _ => None,
         }
     }
@@ -64,10 +68,12 @@ impl Waiting {
             Self::Send(rank, ..)
             | Self::Recv(Source::Rank(rank), ..)
             | Self::Collective(Source::Rank(rank))
-            | Self::Rest(Source::Rank(rank)) => rank..rank + 1,
+            | Self::Rest(Source::Rank(rank))
+            | Self::Window(Source::Rank(rank)) => rank..rank + 1,
             Self::Recv(Source::Any, ..)
             | Self::Collective(Source::Any)
-            | Self::Rest(Source::Any) => 0..n_ranks,
+            | Self::Rest(Source::Any)
+            | Self::Window(Source::Any) => 0..n_ranks,
         }
     }
 }
@@ -94,6 +100,12 @@ impl fmt::Display for Waiting {
                 write!(f, "waits to hear from rank {rank} what comes next")
             }
             Self::Rest(Source::Any) => f.write_str("waits to hear what comes next"),
+            Self::Window(Source::Rank(rank)) => {
+                write!(f, "waits for rank {rank} in an epoch of a window")
+            }
+            Self::Window(Source::Any) => {
+                f.write_str("waits for the other ranks in an epoch of a window")
+            }
         }
     }
 }
@@ -113,6 +125,8 @@ mod tests {
             Some(Waiting::Collective(Source::Rank(5))),
             Some(Waiting::Collective(Source::Any)),
             Some(Waiting::Rest(Source::Rank(0))),
+            Some(Waiting::Window(Source::Rank(3))),
+            Some(Waiting::Window(Source::Any)),
         ] {
             assert_eq!(Waiting::unpack(Waiting::pack(waiting)), waiting);
         }

@@ -217,8 +217,11 @@ pub fn by_messages<T: Transport>(
     Running::new(t, plan)?.run(t, input, output)
 }
 
-/// The words of all ranks in rank order, on every rank.
-pub(crate) fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
+/// The words of all ranks in rank order, on every rank; not for what is timed.
+///
+/// # Errors
+/// If the job has failed.
+pub fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
     let mut table = gather(t, bytes(own))?.concat();
     table.resize(t.n_ranks() * size_of::<[u64; N]>(), 0);
     broadcast_to_resting(t, 0, &mut table)?;
