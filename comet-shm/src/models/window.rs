@@ -22,6 +22,9 @@ struct Target {
     part: SharedCell<u32>,
 }
 
+// SAFETY: ranks share it as processes share the heaps; loom watches over what they do with it.
+unsafe impl Sync for Target {}
+
 impl Target {
     fn new() -> Arc<Self> {
         Arc::new(Self { lock: Fresh::fresh(), turn: Fresh::fresh(), part: Fresh::fresh() })
