@@ -17,7 +17,7 @@ pub enum Waiting {
     Collective(Source),
     /// For something to do, which comes from a rank.
     Rest(Source),
-    /// For a rank in a call of a window, or for any of them.
+    /// For a rank in an epoch of a window, or for any of them.
     Window(Source),
 }
 
@@ -41,7 +41,7 @@ impl Waiting {
             }
             Some(Self::Collective(from)) => [word(3, peer(from), 0), 0],
             Some(Self::Rest(from)) => [word(4, peer(from), 0), 0],
-            Some(Self::Window(with)) => [word(5, peer(with), 0), 0],
+            Some(Self::Window(from)) => [word(5, peer(from), 0), 0],
         }
     }
 

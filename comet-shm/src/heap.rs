@@ -9,8 +9,8 @@ use std::slice;
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 
-/// Alignment of every buffer: two cache lines, as the hardware fetches them.
-const ALIGN_BYTES: usize = 128;
+/// Alignment of every buffer in bytes: two cache lines, as the hardware fetches them.
+pub(crate) const ALIGN_BYTES: usize = 128;
 
 /// Free parts of a region: ascending, separate, never adjacent.
 #[derive(Debug)]
@@ -69,6 +69,11 @@ impl Heap {
         debug_assert!(start.addr().get().is_multiple_of(ALIGN_BYTES));
         Self { start, free: RefCell::new(FreeList::new(length_bytes)) }
     }
+
+    /// Length of the longest buffer for which there is room, in bytes.
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.free.borrow().holes.iter().map(|(_, length)| *length).max().unwrap_or(0)
+    }
 }
 
 /// Source of a buffer's memory.
@@ -91,13 +96,29 @@ pub struct ShmBuffer {
 impl ShmBuffer {
     /// A zeroed buffer; zeroing also touches its pages.
     pub(crate) fn new(heap: &Rc<Heap>, length_bytes: usize) -> Result<Self> {
-        let taken = heap.free.borrow_mut().take(length_bytes);
-        let Some(range) = taken else { return Self::private(length_bytes) };
+        Self::shared(heap, length_bytes).map_or_else(|| Self::private(length_bytes), Ok)
+    }
+
+    /// A zeroed buffer in shared memory, if there is room.
+    pub(crate) fn shared(heap: &Rc<Heap>, length_bytes: usize) -> Option<Self> {
+        let range = heap.free.borrow_mut().take(length_bytes)?;
         // SAFETY: the free list gives out ranges inside the heap.
         let start = unsafe { heap.start.add(range.0) };
         // SAFETY: the range is this buffer's alone until it is given back.
         unsafe { start.write_bytes(0, length_bytes) };
-        Ok(Self { start, length_bytes, owner: Owner::Shared(Rc::clone(heap), range) })
+        Some(Self { start, length_bytes, owner: Owner::Shared(Rc::clone(heap), range) })
+    }
+
+    /// Start of the buffer, for those who make no reference to its bytes.
+    #[inline]
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub(crate) fn length_bytes(&self) -> usize {
+        self.length_bytes
     }
 
     fn private(length_bytes: usize) -> Result<Self> {

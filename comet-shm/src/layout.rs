@@ -20,6 +20,10 @@
 //!             seq u32 │ 60 B of data                           (a line that continues a run)
 //!
 //!   Board     reached, operation, places: 32 B │ cell: 32 KiB, of which 32 B lie in the first line
+//!
+//!   Window    any origin writes │ lock, turn   128 B each                   in the heap of the target,
+//!             origin writes │ n x Signals      128 B each                   one for each rank of the
+//!             any origin writes │ part         what the others reach        window
 //! ```
 //!
 //! Every word that two ranks use is an atomic; data is guarded by the sequence word of its line.
@@ -230,6 +234,45 @@ pub(crate) struct Credit {
     /// Chunks consumed since the start, modulo 2^32.
     pub(crate) chunks: AtomicU32,
 }
+
+/// Beginning of a rank's memory in a window; signals from each rank follow, and then its part.
+#[repr(C)]
+pub(crate) struct WindowHead {
+    /// Lock of the part.
+    pub(crate) lock: CachePadded<PartLock>,
+    /// Turn of who accumulates.
+    pub(crate) turn: CachePadded<Turn>,
+}
+
+/// Lock of a part, given in the order in which it was asked for (see `window::words`).
+#[repr(C)]
+pub(crate) struct PartLock {
+    /// Tickets drawn.
+    pub(crate) drawn: AtomicU32,
+    /// Tickets behind which a shared lock may be taken.
+    pub(crate) passed: AtomicU32,
+    /// Tickets given back, behind which an exclusive lock may be taken.
+    pub(crate) returned: AtomicU32,
+    /// 0, or 1 and the number in the job of the rank with the exclusive lock.
+    pub(crate) holder: AtomicU32,
+}
+
+/// Turn of who accumulates to a part: free, taken, or taken while another asks for it.
+#[repr(transparent)]
+pub(crate) struct Turn(pub(crate) AtomicU32);
+
+/// Signals from one rank of a window to the owner of the memory that they lie in.
+#[repr(C)]
+pub(crate) struct Signals {
+    /// That rank, as a target, has posted.
+    pub(crate) posted: Signal,
+    /// That rank, as an origin, has completed.
+    pub(crate) completed: Signal,
+}
+
+/// Number of signals so far, modulo 2^32.
+#[repr(transparent)]
+pub(crate) struct Signal(pub(crate) AtomicU32);
 
 /// One line of a ring: a sequence word and the data that it guards.
 #[repr(C, align(64))]

@@ -17,6 +17,9 @@
 //! does when it waits for something else; all others return when the data is in the ring or on its
 //! way there.
 //!
+//! Windows lie in the heaps: a transfer is a copy by its origin, which the target has no part in, and
+//! epochs are words in front of each part.
+//!
 //! Unsafe code is here for a reason each time: memory that other processes write, buffers that
 //! operations in flight use, and system calls.
 #![expect(unsafe_code, reason = "memory shared between processes has no safe interface")]
@@ -44,6 +47,7 @@ mod segment;
 mod sync;
 mod transport;
 mod wait;
+mod window;
 
 #[cfg(loom)]
 use models::segment;
@@ -55,3 +59,4 @@ pub use launch::{
     is_ignored, launch, usable_cores, usable_cpus,
 };
 pub use transport::{Shm, ShmRecv, ShmSend};
+pub use window::ShmWindow;

@@ -3,17 +3,17 @@
 
 #[cfg(loom)]
 pub(crate) use crate::models::sync::{
-    AtomicU32, AtomicU64, Ordering, SharedCell, fence, futex_wait, futex_wake,
+    AtomicU32, AtomicU64, Ordering, SharedCell, copy_word, fence, futex_wait, futex_wake,
 };
 #[cfg(not(loom))]
-pub(crate) use real::{SharedCell, futex_wait, futex_wake};
+pub(crate) use real::{SharedCell, copy_word, futex_wait, futex_wake};
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 #[cfg(not(loom))]
 mod real {
     use std::cell::UnsafeCell;
-    use std::sync::atomic::AtomicU32;
+    use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
     use std::time::Duration;
 
     use nix::libc;
@@ -35,6 +35,20 @@ mod real {
         pub(crate) fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
             write(self.0.get())
         }
+    }
+
+    /// Copies one word that other ranks may access meanwhile.
+    ///
+    /// # Safety
+    /// Both are aligned, are mapped to be read and written, and are borrowed by nobody.
+    #[inline]
+    pub(crate) unsafe fn copy_word(from: *const u64, to: *mut u64) {
+        // SAFETY: the caller's word.
+        let from = unsafe { AtomicU64::from_ptr(from.cast_mut()) };
+        // SAFETY: the caller's word.
+        let to = unsafe { AtomicU64::from_ptr(to) };
+        // Relaxed: epochs order copies; alone they order nothing.
+        to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// Sleeps while `word` is `value`, for `limit` at most; a signal ends the sleep too.

@@ -12,11 +12,11 @@ use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-    Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
+    require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
-use comet_core::window::{Memory, NoWindow};
+use comet_core::window::Memory;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 
@@ -31,6 +31,7 @@ use crate::placement;
 use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
 use crate::wait::{Waiter, end_job};
+use crate::window::ShmWindow;
 
 pub use request::{ShmRecv, ShmSend};
 
@@ -84,13 +85,19 @@ impl Shm {
         Self { group: Group::whole(rank, segment.n_ranks()), topology, own: Rc::new(own) }
     }
 
-    /// This transport once more, for what belongs to it.
-    fn again(&self) -> Self {
+    /// This rank once more, with the same state.
+    fn twin(&self) -> Self {
         let (group, topology) = (self.group.clone(), self.topology.clone());
         Self { group, topology, own: Rc::clone(&self.own) }
     }
 
-    /// The memory that all ranks share.
+    /// Its waiting policy and its messages in flight.
+    #[inline]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.own.engine
+    }
+
+    /// The segment of the job.
     pub(crate) fn segment(&self) -> &'static Segment {
         self.own.segment
     }
@@ -197,7 +204,7 @@ impl Shm {
 impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
-    type Window = NoWindow;
+    type Window = ShmWindow;
     type File = ShmFile;
 
     fn start_send(
@@ -250,8 +257,15 @@ impl RawTransport for Shm {
         Ok(ShmRecv { id, source, tag, start, capacity_bytes, returned_bytes, borrow })
     }
 
-    fn make_window(&self, _: Lease<Self>, _: usize, _: usize, _: Memory) -> Result<NoWindow> {
-        Err(NoWindow::unsupported())
+    /// Memory of every kind is that of the rank's heap.
+    fn make_window(
+        &self,
+        _: Lease<Self>,
+        part_bytes: usize,
+        origin_bytes: usize,
+        _: Memory,
+    ) -> Result<ShmWindow> {
+        ShmWindow::new(self.twin(), &self.own.heap, part_bytes, origin_bytes)
     }
 
     fn make_file(
@@ -261,7 +275,7 @@ impl RawTransport for Shm {
         memory_bytes: usize,
         n_in_flight: usize,
     ) -> Result<ShmFile> {
-        ShmFile::new(self.again(), plan, memory_bytes, n_in_flight)
+        ShmFile::new(self.twin(), plan, memory_bytes, n_in_flight)
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -312,10 +326,6 @@ impl Transport for Shm {
             page_faults: count(usage.minor_page_faults()) + major_faults,
             major_faults,
         })
-    }
-
-    fn promises(&self) -> Promises {
-        Promises { buffers_sends: true, survives_truncation: true, has_windows: false }
     }
 
     fn clock(&self) -> ClockInfo {

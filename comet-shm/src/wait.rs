@@ -256,8 +256,14 @@ impl Waiter {
     /// Wakes every rank that sleeps; to be called after something for all was published.
     #[inline]
     pub(crate) fn wake_all(&self) {
+        self.wake_all_if(|| true);
+    }
+
+    /// As [`wake_all`](Self::wake_all), if ranks sleep and `is_needed` then.
+    #[inline]
+    pub(crate) fn wake_all_if(&self, is_needed: impl FnOnce() -> bool) {
         self.fences.publisher();
-        if self.segment.header().n_sleepers.load(Ordering::Relaxed) != 0 {
+        if self.segment.header().n_sleepers.load(Ordering::Relaxed) != 0 && is_needed() {
             (0..self.segment.n_ranks()).for_each(|rank| self.wake_sleeper(rank));
         }
     }

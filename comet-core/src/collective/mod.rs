@@ -224,8 +224,11 @@ pub fn by_messages<T: Transport>(
     Running::new(t, plan)?.run(t, input, output)
 }
 
-/// The words of all ranks in rank order, on every rank.
-pub(crate) fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
+/// The words of all ranks in rank order, on every rank; not for what is timed.
+///
+/// # Errors
+/// If the job has failed.
+pub fn share<T: Transport, const N: usize>(t: &T, own: [u64; N]) -> Result<Vec<[u64; N]>> {
     let mut table = vec![0; t.n_ranks() * size_of::<[u64; N]>()];
     let entry = size_of::<[u64; N]>();
     if t.rank() == 0 {

@@ -416,6 +416,7 @@ fn what_a_window_refuses_leaves_it_usable<T: Transport>(t: &T, found: &Found) ->
     refused("a flush without a lock", window.flush(0))?;
     refused("an end of what was not started", window.complete())?;
     refused("a wait for what was not posted", window.wait())?;
+    refused("a group with a rank twice", window.peers(&[0, 0]).map(|_| ()))?;
     window.fence(Fence::First)?;
     refused("a put to no rank", window.put(0..n, Remote { rank: t.n_ranks(), at: 0 }))?;
     refused("a put beyond a part", window.put(0..n, Remote { at: n_bytes - n + 1, ..here }))?;

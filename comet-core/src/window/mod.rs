@@ -520,10 +520,15 @@ impl<T: Transport> Window<T> {
     /// The group of `ranks`, made before any timed call.
     ///
     /// # Errors
-    /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if there is no such rank; other kinds if the
-    /// job has failed.
+    /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if there is no such rank, or if one is
+    /// named twice; other kinds if the job has failed.
     pub fn peers(&self, ranks: &[Rank]) -> Result<Peers<T>> {
         ranks.iter().try_for_each(|rank| self.require_target(*rank))?;
+        let twice = ranks.iter().enumerate().find(|(index, rank)| ranks[..*index].contains(rank));
+        if let Some((_, rank)) = twice {
+            let text = format!("a group of peers has rank {rank} twice (name each rank once)");
+            return Err(self.invalid(text));
+        }
         Ok(Peers { ranks: ranks.to_vec(), raw: self.raw.peers(ranks)? })
     }
 

@@ -37,7 +37,7 @@ fn read(piece: &Piece) -> u8 {
     piece.with(|bytes| unsafe { (*bytes)[0] })
 }
 
-fn engine(segment: &'static Segment, rank: Rank) -> Engine {
+pub(super) fn engine(segment: &'static Segment, rank: Rank) -> Engine {
     let endpoint = Endpoint::new(segment, RemoteCopy::new(segment, rank, false), rank);
     Engine::new(waiter(segment, rank), endpoint)
 }

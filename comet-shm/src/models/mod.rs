@@ -21,6 +21,8 @@ mod ring;
 mod sleep;
 #[cfg(test)]
 mod whole;
+#[cfg(test)]
+mod window;
 
 /// A test for each model, and the list of all; each is explored by what stands before it.
 #[cfg(test)]
@@ -50,6 +52,11 @@ models! {
         sleep::a_rank_that_two_find_asleep_sees_what_both_have_published,
         sleep::a_bell_that_is_rung_without_a_look_is_heard,
         collective::what_a_rank_brings_to_a_meeting_is_there_once_it_has_come,
+        window::exclusive_locks_exclude_each_other,
+        window::shared_locks_exclude_exclusive_ones,
+        window::who_accumulates_is_alone,
+        window::a_part_is_its_origins_between_post_and_wait,
+        window::what_is_flushed_is_at_its_target,
         whole::a_rank_that_waits_for_a_message_gets_it,
         whole::messages_of_two_tags_are_received_in_the_other_order,
         whole::what_was_sent_before_a_barrier_is_there_after_it,
@@ -64,7 +71,10 @@ models! {
         collective::a_buffer_is_read_only_after_the_others_have_written_it,
         collective::a_slice_of_all_vectors_has_one_rank,
         collective::a_place_in_the_ring_is_used_again_only_after_it_was_read,
-        whole::a_line_of_broadcasts_is_used_again_only_after_it_was_read;
+        whole::a_line_of_broadcasts_is_used_again_only_after_it_was_read,
+        window::a_shared_lock_that_another_lets_in_sees_what_was_written_before,
+        window::a_rank_that_waits_for_a_lock_gets_it,
+        window::a_rank_that_waits_for_its_turn_gets_it;
 }
 
 // Too long to be explored once more for each ordering.

@@ -10,7 +10,8 @@ use nix::errno::Errno;
 
 use crate::layout::{
     Board, Boards, BroadcastCredit, BroadcastLine, BroadcastRing, Chunk, Credit, Header, Layout,
-    Line, MAX_SCANNED, Pair, RankControl, Rendezvous, ReplySlot, SharedCopy, Text, WaitingLine,
+    Line, MAX_SCANNED, Pair, PartLock, RankControl, Rendezvous, ReplySlot, SharedCopy, Signal,
+    Signals, Text, Turn, WaitingLine,
 };
 use crate::sync::{AtomicU32, AtomicU64, SharedCell};
 
@@ -120,6 +121,24 @@ impl Fresh for u8 {
     }
 }
 
+impl Fresh for u32 {
+    fn fresh() -> Self {
+        0
+    }
+}
+
+impl Fresh for Turn {
+    fn fresh() -> Self {
+        Self(Fresh::fresh())
+    }
+}
+
+impl Fresh for Signal {
+    fn fresh() -> Self {
+        Self(Fresh::fresh())
+    }
+}
+
 impl<V: Fresh, const N: usize> Fresh for [V; N] {
     fn fresh() -> Self {
         array::from_fn(|_| V::fresh())
@@ -171,4 +190,6 @@ fresh! {
     Credit { lines, chunks }
     Line { seq, bytes }
     Chunk { bytes }
+    PartLock { drawn, passed, returned, holder }
+    Signals { posted, completed }
 }

@@ -111,6 +111,15 @@ macro_rules! modelled {
 modelled!(AtomicU32, u32);
 modelled!(AtomicU64, u64);
 
+/// Copies one word, which loom does not see.
+///
+/// # Safety
+/// Both are aligned, are mapped to be read and written, and are borrowed by nobody.
+pub(crate) unsafe fn copy_word(from: *const u64, to: *mut u64) {
+    // SAFETY: the caller's word.
+    unsafe { std::ptr::copy(from, to, 1) };
+}
+
 loom::lazy_static! {
     /// The kernel's queue of sleepers: one for all words, which only wakes too many.
     static ref QUEUE: (Mutex<()>, Condvar) = (Mutex::new(()), Condvar::new());

@@ -2,7 +2,7 @@
 //! `scripts/stress-shm.sh`.
 //!
 //! A seed says everything about a job: how many ranks there are, whether they share one core, which
-//! messages and collectives there are, and in what order each rank calls what. All ranks derive the
+//! messages, collectives and windows there are, and in what order each rank calls what. All ranks derive the
 //! same traffic from it. What still differs between two runs is the timing.
 //!
 //! Without libtest's harness: ranks are forked, and only a process with one thread may fork.
@@ -10,6 +10,7 @@
 
 mod player;
 mod schedule;
+mod windows;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

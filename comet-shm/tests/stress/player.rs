@@ -13,6 +13,7 @@ use comet_shm::Shm;
 use oorandom::Rand64;
 
 use crate::schedule::{Collective, Message, Part, Receive, Round, Step, below};
+use crate::windows;
 
 /// Bytes around each message in its memory, which nobody may touch.
 const MARGIN_BYTES: usize = 64;
@@ -146,6 +147,9 @@ impl Player<'_> {
                 let mut values: Vec<f64> = (0..n).map(|i| term(self.t.rank(), i)).collect();
                 self.t.global_sum_vector(&mut values)?;
                 Ok(values.iter().enumerate().find_map(|(i, sum)| self.wrong_sum(i, *sum)))
+            }
+            Collective::Window { slot_bytes, pattern } => {
+                windows::play(self.t, slot_bytes, pattern, random)
             }
             Collective::Broadcast { root, length_bytes, pattern } => {
                 let mut message = vec![UNTOUCHED; length_bytes];

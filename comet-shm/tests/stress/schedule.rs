@@ -46,6 +46,11 @@ pub(crate) enum Collective {
     },
     /// Any other.
     Call(Box<Call>),
+    /// A window with a slot of so many bytes for each rank, from its making to its end.
+    Window {
+        slot_bytes: usize,
+        pattern: u64,
+    },
 }
 
 /// The common facts of a round.
@@ -216,11 +221,15 @@ fn add_burst(messages: &mut Vec<Message>, random: &mut Rand64, round: usize, n_r
 }
 
 fn any_collective(random: &mut Rand64, n_ranks: usize) -> Collective {
-    match below(random, 7) {
+    match below(random, 8) {
         0 => Collective::Barrier,
         1 => Collective::Sum,
         2 => Collective::VectorSum { n: any_length(random) / 8 },
         3..6 => Collective::Call(Box::new(any_call(random, n_ranks))),
+        6 => Collective::Window {
+            slot_bytes: any_length(random) / n_ranks,
+            pattern: random.rand_u64(),
+        },
         _ => Collective::Broadcast {
             root: below(random, n_ranks),
             length_bytes: any_length(random),

@@ -3,6 +3,8 @@
 //! Without libtest's harness: ranks are forked, and only a process with one thread may fork.
 #![expect(clippy::print_stdout, reason = "this is a test runner")]
 
+mod windows;
+
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -365,7 +367,7 @@ fn main() -> ExitCode {
         ("ranks_that_disagree_about_a_root", ranks_that_disagree_about_a_root_are_refused),
         ("vectors_are_added_up_wherever_they_lie", vectors_are_added_up_wherever_they_lie),
     ];
-    tests.into_iter().for_each(|(name, passes)| test(name, passes()));
+    tests.into_iter().chain(windows::TESTS).for_each(|(name, passes)| test(name, passes()));
     let n_failed = results.iter().filter(|passed| !**passed).count();
     println!("{} passed, {n_failed} failed", results.len() - n_failed);
     if n_failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
