@@ -178,9 +178,7 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
                     let others = self.others(cx, case, series, cx.n_runs(series))?;
                     found = found.and(measure(cx, series, duty, others)?);
                 }
-                // A common start is one of all ranks, and so are barriers before a loop.
-                None if cx.meets_all(series) => cx.follow(series, |_| Ok(()))?,
-                None => (),
+                None => cx.stand_by(series)?,
             }
         }
         found
