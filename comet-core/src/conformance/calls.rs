@@ -25,6 +25,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         every_collective_gives_each_rank_what_it_says,
         collectives_in_place_give_the_same,
         parts_may_have_any_lengths,
+        parts_of_any_lengths_change_places,
         parts_may_have_types_of_their_own,
         neighbours_get_the_message_of_each_source,
         neighbours_get_what_each_source_sends_to_them,
@@ -139,6 +140,17 @@ fn uneven_exchange<T: Transport>(t: &T, scale: usize) -> Collective {
 /// Length of the message of a pair, which some pairs have none of.
 fn between(from: Rank, to: Rank, scale: usize) -> usize {
     scale * ((from + 2 * to) % 5)
+}
+
+/// In place each pair of ranks exchanges parts of one length; some ranks have few bytes then, and others
+/// many.
+fn parts_of_any_lengths_change_places<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    for scale in [1, 700, 8000].into_iter().take(if n <= MAX_LONG { 3 } else { 2 }) {
+        let lengths = (0..n).map(|other| scale * (rank * other % 5)).collect();
+        require_own(t, found, &Collective::new(Kind::Alltoall, Parts::packed(lengths)).in_place())?;
+    }
+    Ok(())
 }
 
 fn parts_may_have_types_of_their_own<T: Transport>(t: &T, found: &Found) -> Result<()> {
