@@ -346,7 +346,7 @@ impl<T: Transport> Conductor<'_, T> {
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let mut derived = self.kernel(&case).derived(&case, &summaries);
         if let Some(part) = self.stage.part(case.arrangement()) {
-            derived.extend(self.kernel(&case).noted(part));
+            derived.extend(self.kernel(&case).noted(&case, part));
         }
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {

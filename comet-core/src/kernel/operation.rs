@@ -132,8 +132,8 @@ pub trait Pattern<T: Transport>: Sync {
     }
 
     /// See [`Kernel::noted`].
-    fn noted(&self, t: &T) -> Vec<Derived> {
-        let _ = t;
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        let _ = (case, t);
         Vec::new()
     }
 }
@@ -188,8 +188,8 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
         self.0.derived(case, summaries)
     }
 
-    fn noted(&self, t: &T) -> Vec<Derived> {
-        self.0.noted(t)
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        self.0.noted(case, t)
     }
 }
 
