@@ -192,6 +192,13 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("osu/bw", 1, &[8], Err(lone));
     check("osu/mbw_mr", 1, &[8], Err(lone));
     check("osu/multi_lat", 1, &[8], Err(lone));
+    let empty = "a window of 0 messages moves nothing (use 1 message or more)";
+    check("osu/bw", 2, &[0, 0, 8], Err(empty));
+    check("osu/bibw", 2, &[0, 0, 8], Err(empty));
+    check("osu/mbw_mr", 2, &[8, 0, 0], Err(empty));
+    check("imb/biband", 2, &[0, 8], Err(empty));
+    check("model/bisection", 3, &[0, 8], Err(empty));
+    check("osu/bw", 2, &[1, 0, 8], Ok(()));
     check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
     let beyond = "3 ranks have no rank 3 (use 0 to 2)";
     check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
