@@ -39,9 +39,10 @@ use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
+use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
 use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, LENGTHS, Prepared, Spec, algorithm, spec};
+use crate::imb::collective::{BY_ALGORITHM, Prepared, Spec, algorithm, spec};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -245,7 +246,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         file: include_str!("neighbours.rs"),
         summary: SPECS[INDEX].summary,
         aliases: SPECS[INDEX].aliases,
-        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), LENGTHS],
+        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), DOUBLING],
         series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| {
