@@ -19,11 +19,11 @@ use crate::transport::{Landing, Rank, Room, Source, Transport, Work};
 /// Memory of a rank in a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Memory {
-    /// What the rank gives.
+    /// Data that the rank gives.
     Input,
-    /// What it gets.
+    /// Data that it gets.
     Output,
-    /// Its own, for parts on their way.
+    /// Memory of its own, for parts on their way.
     Scratch,
 }
 

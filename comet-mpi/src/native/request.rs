@@ -83,7 +83,7 @@ impl<'env> MpiRecv<'env> {
         Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
     }
 
-    /// What has arrived, and the buffer back, once the operation is over, as `end` says.
+    /// Message that has arrived, and the buffer back, once the operation is over, as `end` says.
     #[inline]
     pub(crate) fn ended(self, comm: &Comm, end: End<'_>) -> (Arrived, &'env mut [u8]) {
         let arrived = end.outcome.and_then(|()| comm.status(end.status));
@@ -131,7 +131,7 @@ pub(crate) struct Request {
     pub(crate) waiting: [u64; 2],
 }
 
-/// How an operation has ended.
+/// Outcome and status of one operation.
 #[derive(Clone, Copy)]
 pub(crate) struct End<'a> {
     pub(crate) outcome: Outcome,
@@ -192,10 +192,10 @@ pub(crate) struct Set {
     indices: Vec<c_int>,
 }
 
-/// What a call for several requests has ended, in the arrays of its [`Set`].
+/// Operations that a call for several requests has ended, in the arrays of its [`Set`].
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
-    /// How many statuses the call has written.
+    /// Number of statuses that the call has written.
     pub(crate) n: usize,
     code: c_int,
 }
@@ -263,7 +263,7 @@ impl Set {
         usize::try_from(self.indices[place]).unwrap_or(0)
     }
 
-    /// How the operation at `index` has ended, whose status lies at `place`; `None` if the call has
+    /// End of the operation at `index`, whose status lies at `place`; `None` if the call has
     /// left it pending after an error, so that it is waited for alone.
     #[inline]
     pub(crate) fn end(&self, index: usize, place: usize, ended: Ended) -> Option<End<'_>> {
