@@ -5,10 +5,8 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm};
-use super::{
-    Collective, Element, Kind, Memory, Message, Neighbours, Operator, Parts, Plan, Reducer, Span,
-    Step, data,
-};
+use super::plan::{Memory, Message, Span, Step};
+use super::{Collective, Element, Kind, Neighbours, Operator, Parts, Plan, Reducer, data};
 use crate::kernel::{Checker, Seeds};
 use crate::transport::{Rank, Transport as _};
 
