@@ -408,9 +408,20 @@ impl<'a, T: Transport> Context<'a, T> {
         self.all_repeat = true;
     }
 
-    /// True if a rank without a part in `series` follows those that have one.
-    pub(crate) fn meets_all(&self, series: usize) -> bool {
-        self.starts_together(series) || (self.all_repeat && self.method.n_barriers > 0)
+    /// Takes part in the barriers of `series`, of which this rank has no part: those of a common start,
+    /// those before a loop, and those that the definition times with an operation of all ranks.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    pub(crate) fn stand_by(&mut self, series: usize) -> Result<()> {
+        let has_barriers = self.all_repeat && self.method.n_barriers > 0;
+        match self.definition(series) {
+            Definition::ClosedByBarrier | Definition::BarrierSubtracted => {
+                self.time_collective(series, |_| Ok(()))
+            }
+            _ if has_barriers || self.starts_together(series) => self.follow(series, |_| Ok(())),
+            _ => Ok(()),
+        }
     }
 
     /// Barriers of all ranks before the first clock read: as many as the method wants, with those of a

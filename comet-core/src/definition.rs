@@ -146,7 +146,7 @@ impl Definition {
     ///
     /// # Panics
     /// If `of_ranks` is empty.
-    pub fn value_ns(self, of_ranks: &[Sample], n_values: u32) -> f64 {
+    pub fn value_ns(self, of_ranks: &[Sample], n_values: u64) -> f64 {
         let elapsed_ns = match self {
             Self::Completion => completion_ns(of_ranks),
             Self::CallMean => comet_stats::mean(&self.of_each_rank_ns(of_ranks)),
@@ -157,7 +157,7 @@ impl Definition {
             Self::Release => comet_stats::median(&self.of_each_rank_ns(of_ranks)).expect(ONE_RANK),
             _ => self.of_each_rank_ns(of_ranks).into_iter().fold(f64::NEG_INFINITY, f64::max),
         };
-        elapsed_ns / f64::from(n_values)
+        elapsed_ns / real(n_values)
     }
 
     /// The intervals of each rank in one sample, in nanoseconds: from the common start under D9,
@@ -226,7 +226,7 @@ mod tests {
     fn a_batch_is_divided_by_its_repetitions_and_an_echo_by_two() {
         let own = &OF_RANKS[..1];
         assert_eq!(Definition::TestNode.value_ns(own, 10), 6.0);
-        let in_10_trips = 10 * Quantity::OneWayTime.divisor();
+        let in_10_trips = 10 * u64::from(Quantity::OneWayTime.divisor());
         assert_eq!(Definition::HalfRoundTrip.value_ns(own, in_10_trips), 3.0);
         assert_eq!(Definition::CallMean.value_ns(own, in_10_trips), 3.0);
     }

@@ -21,6 +21,16 @@ pub(crate) static WINDOW_BUFFERS: Axis = Axis::choice(
 /// One buffer for all messages of a window, as OSU has it.
 pub(crate) const ONE_BUFFER: AxisUse = AxisUse::of(&WINDOW_BUFFERS, "0");
 
+/// Message lengths in powers of two, as IMB and OSU have them.
+pub(crate) const DOUBLING: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
+
+/// Lengths of the messages of a window of OSU.
+pub(crate) const OF_WINDOWS: AxisUse = AxisUse {
+    axis: &LENGTH_BYTES,
+    sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
+};
+
 /// Message lengths in linear steps to a page size, because the thesis found its breaks at 100,
 /// 2048 and 4096 bytes (section 5.1), and in powers of two above it.
 pub(crate) const MESSAGE_LENGTHS: AxisUse = AxisUse {

@@ -4,8 +4,8 @@ use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
 use comet_core::kernel::{
-    Axis, Buffers, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind, WINDOW,
-    World,
+    Axis, AxisKind, Buffers, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind,
+    WINDOW, World,
 };
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
@@ -192,6 +192,13 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("osu/bw", 1, &[8], Err(lone));
     check("osu/mbw_mr", 1, &[8], Err(lone));
     check("osu/multi_lat", 1, &[8], Err(lone));
+    let empty = "a window of 0 messages moves nothing (use 1 message or more)";
+    check("osu/bw", 2, &[0, 0, 8], Err(empty));
+    check("osu/bibw", 2, &[0, 0, 8], Err(empty));
+    check("osu/mbw_mr", 2, &[8, 0, 0], Err(empty));
+    check("imb/biband", 2, &[0, 8], Err(empty));
+    check("model/bisection", 3, &[0, 8], Err(empty));
+    check("osu/bw", 2, &[1, 0, 8], Ok(()));
     check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
     let beyond = "3 ranks have no rank 3 (use 0 to 2)";
     check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
@@ -254,6 +261,19 @@ fn derived_numbers_agree_with_a_hand_computation() {
     check("parkbench/poly1", &[1000, 3], &[0.0], &[None]);
     check("parkbench/synch1", &[], &[2000.0], &[Some(5e5)]);
     check("parkbench/synch1", &[], &[0.0], &[None]);
+}
+
+#[test]
+fn messages_longer_than_any_memory_need_more_than_there_is() {
+    let topology = Topology::hypercube(2);
+    for info in all_kernels().iter().map(|kernel| kernel.info()) {
+        let sizes = info.axes.iter().filter(|used| used.axis.kind == AxisKind::Size);
+        for (used, value) in sizes.flat_map(|used| [62, 63].map(|bit| (used, 1 << bit))) {
+            let case = Case::new(info, &vec![1; info.axes.len()]).with(used.axis, value);
+            let bytes = (info.bytes_per_rank)(&case, &World::of(&topology));
+            assert!(bytes >= value, "{}: {bytes}", case.label());
+        }
+    }
 }
 
 #[test]

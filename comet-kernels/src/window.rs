@@ -189,5 +189,5 @@ impl Ends {
 
 /// Memory of a rank with so many blocks of the length of a case in part and origin together.
 pub(crate) fn bytes_of_blocks(case: &Case, n: u64) -> u64 {
-    n * case.value(&LENGTH_BYTES) + 4 * CANARY_BYTES as u64
+    n.saturating_mul(case.value(&LENGTH_BYTES)).saturating_add(4 * CANARY_BYTES as u64)
 }

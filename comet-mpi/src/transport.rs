@@ -270,6 +270,17 @@ impl RawTransport for Mpi {
         Err(NoFile::unsupported())
     }
 
+    #[inline]
+    fn wait_for_both<'r, 's>(
+        &self,
+        receives: &mut [Option<MpiRecv<'r>>],
+        sends: &mut [Option<MpiSend<'s>>],
+        received: impl FnMut(usize, Result<(Status, &'r mut [u8])>),
+        sent: impl FnMut(usize, Result<()>),
+    ) {
+        request::wait_for_both(self, receives, sends, received, sent);
+    }
+
     fn fail_job(&self, reason: &str) -> ! {
         let (rank, n_ranks) = (self.global_rank(self.rank()), self.n_ranks_of_job);
         let during = self.vitals.during();

@@ -99,7 +99,11 @@ fn long_counts(t: &Mpi) -> Result<usize, String> {
         let input = bytes(rank, call.input_bytes(rank, n));
         let mut expected = bytes(rank + n, call.output_bytes(rank, n));
         let mut found = expected.clone();
-        whole.collective(&call, &input, &mut expected).map_err(|error| error.to_string())?;
+        match whole.collective(&call, &input, &mut expected) {
+            // In place on another root than rank 0 (MPICH 4.0).
+            Err(error) if error.kind == Unsupported && call.kind() == Kind::Reduce => continue,
+            outcome => outcome.map_err(|error| error.to_string())?,
+        }
         match limited.collective(&call, &input, &mut found) {
             Err(error) if error.kind == Unsupported && error.to_string().contains("_c") => {
                 refused.insert(name);
@@ -139,6 +143,12 @@ fn elements(t: &Mpi) -> Result<(), String> {
             let mut output = bytes(rank + n, call.output_bytes(rank, n));
             t.collective(&call, &input, &mut output).map(|()| output)
         });
+        let is_lacking = |of: &Result<Vec<u8>, TransportError>| {
+            of.as_ref().is_err_and(|error| error.kind == Unsupported)
+        };
+        if call.kind() == Kind::Reduce && is_lacking(&expected) && is_lacking(&found) {
+            continue;
+        }
         if found.map_err(said)? != expected.map_err(said)? {
             return Err(format!("{name} of integers gives something else"));
         }

@@ -471,7 +471,7 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     };
     let ranks: Vec<RankSamples> = elapsed_ns.iter().enumerate().map(of_rank).collect();
     let batch = |index: usize| ranks.iter().map(|of_rank| of_rank.samples[index]).collect();
-    let n_values = pace.repetitions * series.quantity.divisor();
+    let n_values = u64::from(pace.repetitions * series.quantity.divisor());
     let of_batch = |batch: Vec<Sample>| series.definition.value_ns(&batch, n_values);
     let value_ns = |index: usize| of_batch(batch(index));
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();

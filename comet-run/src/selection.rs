@@ -18,10 +18,9 @@ use crate::exit;
 /// Names of quantities and of operations of MPI, and the kernels that measure them.
 const COMMON: [(&str, &str); 2] = [("latency", "comet/echo"), ("bandwidth", "osu/bw")];
 /// Operations that no kernel measures, and the nearest kernel with what it does.
-const ABSENT: [(&str, &str, &str); 3] = [
+const ABSENT: [(&str, &str, &str); 2] = [
     ("ibcast", "imb/bcast", "the call that blocks"),
     ("iallreduce", "imb/allreduce", "the call that blocks"),
-    ("mbw_mr", "model/pairs", "several pairs of ranks send at once"),
 ];
 
 /// Kernels to measure.

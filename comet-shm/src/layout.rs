@@ -4,7 +4,7 @@
 //!   offset 0      Header                      poison, failure text, count of sleepers
 //!                 n x RankControl             futex, sleeping flag, activity
 //!                 BroadcastRing               messages of broadcasts, from all roots
-//!                 n x 4 x Board               what a rank brings to a meeting of all
+//!                 n x 4 x Board               contributions of a rank to meetings of all
 //!                 n x n x Pair                [source][destination]: one ring a direction
 //!                 n x heap                    buffers made by `message_buffer`
 //! ```
@@ -14,7 +14,7 @@
 //!             producer writes │ 256 lines      headers and short messages    64 B each
 //!             producer writes │ 16 chunks      pieces of long messages       8 KiB each
 //!             both write      │ 16 rendezvous  messages that are copied once  384 B each
-//!             both write      │ reply slot     one message, in turn          64 B + 4 KiB
+//!             both write      │ reply slot     one message, in turn          64 B + 64 KiB
 //!
 //!   Line      seq u32 │ header of 12 B (see `head`) │ 48 B of data
 //!             seq u32 │ 60 B of data                           (a line that continues a run)
@@ -160,7 +160,7 @@ pub(crate) struct BroadcastLine {
     pub(crate) data: SharedCell<[u8; BROADCAST_INLINE_BYTES]>,
 }
 
-/// What a rank brings to one meeting of all: read by all, written by its owner, but for the cell, where
+/// Contribution of a rank to one meeting of all: read by all, written by its owner, but for the cell, where
 /// others leave what they have combined for it.
 #[repr(C, align(128))]
 pub(crate) struct Board {

@@ -451,7 +451,8 @@ impl Transport for Shm {
     }
 
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
-        if self.has_own(call) {
+        // On all ranks alike, whatever the lengths of each.
+        if self.group.is_whole() && !call.kind().is_among_neighbours() {
             let at = (self.rank(), self.n_ranks());
             call.admit(at, input, output).map_err(|error| self.group.located(error))?;
             if self.own.collectives.carry_out(call, input, output, &self.own.engine)? {
@@ -463,10 +464,11 @@ impl Transport for Shm {
 
     #[inline]
     fn has_own(&self, call: &Collective) -> bool {
-        // What all write to is not read where it lies.
+        // What all write to is not read where it lies; and of parts of any lengths no rank knows whether
+        // those of all others fit into their cells.
         let is_out_of_reach = call.kind() == Kind::Alltoall
             && call.is_in_place_on(self.rank())
-            && call.output_bytes(self.rank(), self.n_ranks()) > CELL_BYTES;
+            && !(call.parts().is_equal() && call.parts().total(self.n_ranks()) <= CELL_BYTES);
         self.group.is_whole() && !call.kind().is_among_neighbours() && !is_out_of_reach
     }
 

@@ -75,7 +75,7 @@ impl Kind {
         ][self as usize]
     }
 
-    /// Whether one rank has another part in it than the others.
+    /// True if one rank has another part in it than the others.
     pub const fn is_rooted(self) -> bool {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)
     }
@@ -91,7 +91,7 @@ impl Kind {
         !matches!(self, Self::Barrier | Self::Broadcast) && !self.is_among_neighbours()
     }
 
-    /// Whether it combines elements.
+    /// True if it combines elements.
     pub const fn is_reduction(self) -> bool {
         matches!(
             self,
@@ -241,7 +241,7 @@ impl Collective {
         self.counts.as_deref()
     }
 
-    /// Whether the data lie where the result goes, on `rank`.
+    /// True if the data lie where the result goes, on `rank`.
     #[inline]
     pub fn is_in_place_on(&self, rank: Rank) -> bool {
         self.is_in_place
@@ -319,7 +319,6 @@ impl Collective {
     }
 
     /// The first neighbour that is none of `n_ranks` ranks.
-    #[inline]
     fn stranger(&self, n_ranks: usize) -> Option<Rank> {
         let all = self.sources().iter().chain(self.destinations());
         all.copied().find(|rank| *rank >= n_ranks)
@@ -336,7 +335,7 @@ impl Collective {
             && self.has_all_parts(n_ranks)
             && input.len() >= self.input_bytes(rank, n_ranks)
             && output.len() >= self.output_bytes(rank, n_ranks)
-            && (self.neighbours.is_none() || self.stranger(n_ranks).is_none())
+            && self.neighbours.as_ref().is_none_or(|of_rank| of_rank.are_among(n_ranks))
         {
             return Ok(());
         }

@@ -88,7 +88,7 @@ fn combined(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Range<Rank>
     }
 }
 
-/// What `rank` finds after the reduction `call`, if anything.
+/// Result of the reduction `call` on `rank`, if it gets one.
 fn result(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Vec<u8>> {
     let ranks = combined(call, rank, n_ranks)?;
     let mut all = period(call.by(), ranks.start);

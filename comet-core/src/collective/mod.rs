@@ -27,7 +27,7 @@ mod tests;
 pub use call::{Collective, Kind};
 pub use graph::Graph;
 pub use parts::{Neighbours, Parts, Places};
-pub use plan::{Memory, Message, Plan, Planner, Round, Running, Span, Step};
+pub use plan::{Plan, Running};
 pub use reducer::{Element, Operator, Reducer};
 pub use schedule::{Sent, schedule};
 

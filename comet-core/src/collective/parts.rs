@@ -34,9 +34,10 @@ impl Places {
     /// Parts of these lengths, which begin at `starts`.
     ///
     /// # Panics
-    /// If there are not as many starts as lengths.
+    /// If there are not as many starts as lengths, or if two parts overlap: ranks write to parts at once.
     pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
         assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
+        assert!(are_apart(&lengths, &starts), "parts of {lengths:?} at {starts:?} overlap");
         // A part that ends beyond all memory is refused with the others that fit into no buffer.
         let end_of = |(start, length): (&usize, &usize)| start.saturating_add(*length);
         let end = starts.iter().zip(&lengths).map(end_of).max();
@@ -104,6 +105,14 @@ impl Places {
     }
 }
 
+/// True if no two parts of these lengths at these places have a byte in common.
+fn are_apart(lengths: &[usize], starts: &[usize]) -> bool {
+    let parts = starts.iter().zip(lengths).filter(|(_, length)| **length > 0);
+    let mut parts: Vec<(&usize, &usize)> = parts.collect();
+    parts.sort_unstable();
+    parts.windows(2).all(|pair| pair[0].0.saturating_add(*pair[0].1) <= *pair[1].0)
+}
+
 impl Parts {
     /// Parts of these lengths, one behind the other.
     pub fn packed(lengths: Vec<usize>) -> Self {
@@ -154,7 +163,7 @@ impl Parts {
         }
     }
 
-    /// Whether all parts have one length, and lie one behind the other.
+    /// True if all parts have one length, and lie one behind the other.
     pub fn is_equal(&self) -> bool {
         matches!(self, Self::Equal(_))
     }
@@ -185,6 +194,8 @@ impl Parts {
 pub struct Neighbours {
     sources: Vec<Rank>,
     destinations: Vec<Rank>,
+    /// The least number of ranks that has all of them.
+    n_ranks: usize,
 }
 
 impl Neighbours {
@@ -199,7 +210,15 @@ impl Neighbours {
             sorted.dedup();
             assert_eq!(sorted.len(), list.len(), "a neighbour stands twice in {list:?}");
         }
-        Arc::new(Self { sources, destinations })
+        let last = sources.iter().chain(&destinations).max();
+        let n_ranks = last.map_or(0, |last| last.saturating_add(1));
+        Arc::new(Self { sources, destinations, n_ranks })
+    }
+
+    /// True if all of them are among `n_ranks` ranks.
+    #[inline]
+    pub(super) fn are_among(&self, n_ranks: usize) -> bool {
+        self.n_ranks <= n_ranks
     }
 
     /// The ranks that send to this one.
@@ -224,6 +243,26 @@ mod tests {
         let parts = Parts::packed(vec![3, 0, 2]);
         let places = [0, 1, 2].map(|rank| parts.of(rank));
         assert_eq!((places, parts.total(3)), ([0..3, 3..3, 3..5], 5));
+    }
+
+    #[test]
+    fn parts_with_bytes_in_common_are_refused() {
+        let check = |parts: &[(usize, usize)], expected| {
+            let (starts, lengths): (Vec<usize>, Vec<usize>) = parts.iter().copied().unzip();
+            assert_eq!(are_apart(&lengths, &starts), expected, "{parts:?}");
+        };
+        check(&[], true);
+        check(&[(8, 8), (0, 8), (4, 0)], true);
+        check(&[(0, 8), (7, 1)], false);
+        check(&[(4, 4), (0, 8)], false);
+        check(&[(usize::MAX, 8), (0, 8)], true);
+        check(&[(8, 1), (8, 1)], false);
+    }
+
+    #[test]
+    #[should_panic(expected = "parts of [8, 8] at [0, 4] overlap")]
+    fn overlapping_parts_make_no_places() {
+        Places::new(vec![8, 8], vec![0, 4]);
     }
 
     #[test]

@@ -18,38 +18,38 @@ use crate::transport::{Landing, Rank, Room, Source, Transport, Work};
 
 /// Memory of a rank in a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Memory {
-    /// What the rank gives.
+pub(super) enum Memory {
+    /// Data that the rank gives.
     Input,
-    /// What it gets.
+    /// Data that it gets.
     Output,
-    /// Its own, for parts on their way.
+    /// Memory of its own, for parts on their way.
     Scratch,
 }
 
 /// A stretch of memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
+pub(super) struct Span {
     /// The memory that it is in.
-    pub memory: Memory,
+    pub(super) memory: Memory,
     /// Its first byte.
-    pub start: usize,
+    pub(super) start: usize,
     /// Its length.
-    pub length: usize,
+    pub(super) length: usize,
 }
 
 impl Span {
     /// An empty stretch.
-    pub const NONE: Self = Self { memory: Memory::Scratch, start: 0, length: 0 };
+    pub(super) const NONE: Self = Self { memory: Memory::Scratch, start: 0, length: 0 };
 
     /// The `length` bytes from its byte `start` on.
-    pub fn part(self, start: usize, length: usize) -> Self {
+    pub(super) fn part(self, start: usize, length: usize) -> Self {
         debug_assert!(start + length <= self.length, "{self:?} has no {length} bytes at {start}");
         Self { start: self.start + start, length, ..self }
     }
 
     /// The `bytes` of it.
-    pub fn at(self, bytes: Range<usize>) -> Self {
+    pub(super) fn at(self, bytes: Range<usize>) -> Self {
         self.part(bytes.start, bytes.end - bytes.start)
     }
 
@@ -60,7 +60,7 @@ impl Span {
 
 /// A message of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(super) enum Message {
     /// One to another rank.
     Send {
         /// The rank that gets it.
@@ -79,7 +79,7 @@ pub enum Message {
 
 /// Local work of a round, after its messages, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(super) enum Step {
     /// A copy.
     Copy {
         /// The original.
@@ -98,12 +98,12 @@ pub enum Step {
 
 /// A round: messages that are under way at once, and the work after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Round<'p> {
+pub(super) struct Round<'p> {
     /// Its messages. What is sent lies in memory into which no message of the round is received, or
     /// there is one message in each direction, and the two do not overlap.
-    pub messages: &'p [Message],
+    pub(super) messages: &'p [Message],
     /// Its work.
-    pub steps: &'p [Step],
+    pub(super) steps: &'p [Step],
 }
 
 /// The rounds of one rank in a collective operation.
@@ -117,20 +117,20 @@ pub struct Plan {
     /// Numbers of messages and of steps up to the end of each round.
     ends: Vec<[usize; 2]>,
     /// Length of the scratch memory in bytes.
-    pub scratch_bytes: usize,
+    pub(super) scratch_bytes: usize,
     by: Reducer,
 }
 
 impl Plan {
     /// Number of rounds.
     #[inline]
-    pub fn n_rounds(&self) -> usize {
+    pub(super) fn n_rounds(&self) -> usize {
         self.ends.len()
     }
 
     /// Round number `index`; `None` after the last.
     #[inline]
-    pub fn round(&self, index: usize) -> Option<Round<'_>> {
+    pub(super) fn round(&self, index: usize) -> Option<Round<'_>> {
         let start = index.checked_sub(1).map_or([0; 2], |before| self.ends[before]);
         let ([message, step], [next_message, next_step]) = (start, *self.ends.get(index)?);
         let messages = &self.messages[message..next_message];
@@ -140,48 +140,48 @@ impl Plan {
 
 /// The plan of one rank while an algorithm writes it.
 #[derive(Debug)]
-pub struct Planner<'c> {
+pub(super) struct Planner<'c> {
     /// The operation.
-    pub call: &'c Collective,
+    pub(super) call: &'c Collective,
     /// This rank.
-    pub rank: Rank,
+    pub(super) rank: Rank,
     /// Number of ranks.
-    pub n_ranks: usize,
+    pub(super) n_ranks: usize,
     plan: Plan,
 }
 
 impl<'c> Planner<'c> {
     /// An empty plan of `rank` of `n_ranks` for `call`.
-    pub fn new(call: &'c Collective, rank: Rank, n_ranks: usize) -> Self {
+    pub(super) fn new(call: &'c Collective, rank: Rank, n_ranks: usize) -> Self {
         let (messages, steps, ends) = (Vec::new(), Vec::new(), Vec::new());
         let plan = Plan { messages, steps, ends, scratch_bytes: 0, by: call.by() };
         Self { call, rank, n_ranks, plan }
     }
 
     /// The rank `distance` above this one, on a ring.
-    pub fn up(&self, distance: usize) -> Rank {
+    pub(super) fn up(&self, distance: usize) -> Rank {
         (self.rank + distance) % self.n_ranks
     }
 
     /// The rank `distance` below this one, on a ring; `distance` is at most the number of ranks.
-    pub fn down(&self, distance: usize) -> Rank {
+    pub(super) fn down(&self, distance: usize) -> Rank {
         (self.rank + self.n_ranks - distance) % self.n_ranks
     }
 
     /// The whole input.
-    pub fn input(&self) -> Span {
+    pub(super) fn input(&self) -> Span {
         let length = self.call.input_bytes(self.rank, self.n_ranks);
         Span { memory: Memory::Input, start: 0, length }
     }
 
     /// The whole output.
-    pub fn output(&self) -> Span {
+    pub(super) fn output(&self) -> Span {
         let length = self.call.output_bytes(self.rank, self.n_ranks);
         Span { memory: Memory::Output, start: 0, length }
     }
 
     /// New scratch memory of `length` bytes.
-    pub fn scratch(&mut self, length: usize) -> Span {
+    pub(super) fn scratch(&mut self, length: usize) -> Span {
         // Elements of any type may lie in it.
         let start = self.plan.scratch_bytes.next_multiple_of(8);
         self.plan.scratch_bytes = start + length;
@@ -189,7 +189,7 @@ impl<'c> Planner<'c> {
     }
 
     /// Ends the round: what follows happens after its messages have arrived.
-    pub fn next(&mut self) {
+    pub(super) fn next(&mut self) {
         let Plan { messages, steps, ends, .. } = &mut self.plan;
         let end = [messages.len(), steps.len()];
         if end != ends.last().copied().unwrap_or_default() {
@@ -198,30 +198,30 @@ impl<'c> Planner<'c> {
     }
 
     /// Sends `from` to the rank `to`, in this round.
-    pub fn send(&mut self, to: Rank, from: Span) {
+    pub(super) fn send(&mut self, to: Rank, from: Span) {
         self.message(Message::Send { to, from });
     }
 
     /// Receives a message of the rank `from`, in this round.
-    pub fn recv(&mut self, from: Rank, into: Span) {
+    pub(super) fn recv(&mut self, from: Rank, into: Span) {
         self.message(Message::Recv { from, into });
     }
 
     /// One message in each direction at once, in a new round.
-    pub fn exchange(&mut self, (to, out): (Rank, Span), (from, into): (Rank, Span)) {
+    pub(super) fn exchange(&mut self, (to, out): (Rank, Span), (from, into): (Rank, Span)) {
         self.next();
         self.recv(from, into);
         self.send(to, out);
     }
 
     /// Sends `from` in a new round.
-    pub fn send_alone(&mut self, to: Rank, from: Span) {
+    pub(super) fn send_alone(&mut self, to: Rank, from: Span) {
         self.next();
         self.send(to, from);
     }
 
     /// Receives `into` in a new round.
-    pub fn recv_alone(&mut self, from: Rank, into: Span) {
+    pub(super) fn recv_alone(&mut self, from: Rank, into: Span) {
         self.next();
         self.recv(from, into);
     }
@@ -235,7 +235,7 @@ impl<'c> Planner<'c> {
     }
 
     /// Copies `from` to `into`, after the messages of this round.
-    pub fn copy(&mut self, from: Span, into: Span) {
+    pub(super) fn copy(&mut self, from: Span, into: Span) {
         debug_assert_eq!(from.length, into.length);
         if from != into && from.length > 0 {
             self.plan.steps.push(Step::Copy { from, into });
@@ -243,7 +243,7 @@ impl<'c> Planner<'c> {
     }
 
     /// Combines the elements of `into` with those of `from`, after the messages of this round.
-    pub fn combine(&mut self, from: Span, into: Span) {
+    pub(super) fn combine(&mut self, from: Span, into: Span) {
         debug_assert_eq!(from.length, into.length);
         if from.length > 0 {
             self.plan.steps.push(Step::Combine { from, into });
@@ -251,7 +251,7 @@ impl<'c> Planner<'c> {
     }
 
     /// The plan.
-    pub fn finish(mut self) -> Plan {
+    pub(super) fn finish(mut self) -> Plan {
         self.next();
         self.plan
     }

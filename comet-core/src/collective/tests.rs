@@ -5,17 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use super::algorithm::{self, Algorithm};
-use super::{
-    Collective, Element, Kind, Memory, Message, Neighbours, Operator, Parts, Plan, Reducer, Span,
-    Step, data,
-};
+use super::plan::{Memory, Message, Span, Step};
+use super::{Collective, Element, Kind, Neighbours, Operator, Parts, Plan, Reducer, data};
 use crate::kernel::{Checker, Seeds};
 use crate::transport::{Rank, Transport as _};
 
 /// Inputs and outputs of all ranks.
 type Data = Vec<[Vec<u8>; 2]>;
 
-/// What stands in an output before.
+/// Contents of an output before the operation.
 const UNTOUCHED: u8 = 0xee;
 
 const SEEDS: Seeds = Seeds { n_runs: 1 };
@@ -272,6 +270,20 @@ fn algorithms_have_names_of_their_own_and_say_what_they_need() {
     let pairwise = algorithm::find(Kind::Barrier, "pairwise").unwrap();
     let refusal = pairwise.admit(&call, 6).unwrap_err();
     assert_eq!(refusal, "the algorithm pairwise needs a power of two of ranks, there are 6");
+}
+
+#[test]
+fn the_last_rank_of_a_linear_exclusive_scan_only_receives() {
+    let linear = algorithm::find(Kind::Exscan, "linear").unwrap();
+    let call = Collective::new(Kind::Exscan, Parts::Equal(64));
+    for n in [2, 5] {
+        let plan = linear.plan(&call, n - 1, n);
+        let rounds: Vec<_> = (0..plan.n_rounds()).filter_map(|index| plan.round(index)).collect();
+        let (messages, steps): (Vec<_>, Vec<_>) =
+            rounds.iter().map(|round| (round.messages, round.steps)).unzip();
+        assert!(matches!(messages.concat()[..], [Message::Recv { from, .. }] if from == n - 2));
+        assert_eq!(steps.concat(), []);
+    }
 }
 
 #[test]

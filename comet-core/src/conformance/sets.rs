@@ -17,6 +17,7 @@ const TURNS: [usize; 6] = [3, 0, 5, 1, 4, 2];
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
         waiting_for_all_of_a_set_completes_it,
+        waiting_for_two_sets_at_once_completes_both,
         waiting_for_any_of_a_set_finds_what_ended,
         waiting_for_some_of_a_set_finds_each_once,
         a_set_tests_true_when_all_have_ended,
@@ -58,6 +59,34 @@ fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &Found) -> 
             let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
             receives.wait_each(|number, arrival| arrived[number] = Some(arrival))?;
             sends.wait_all()?;
+            for (from, arrival) in incoming.iter().zip(arrived) {
+                match arrival {
+                    Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,
+                    None => found.note(format!("{from} is missing in its set")),
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+fn waiting_for_two_sets_at_once_completes_both<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    for n_times in [0, 1, 4] {
+        let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
+        let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
+        let (outgoing, incoming) = round_the_ring(t, 0, window);
+        let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
+        t.scope(|s| {
+            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+            let mut sends = s.requests();
+            let started = start_sends(s, &outgoing, &messages)?;
+            started.into_iter().for_each(|request| sends.push(request));
+            let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
+            receives.wait_each_with(&mut sends, |number, arrival| {
+                arrived[number] = Some(arrival);
+            })?;
+            found.require_eq("sends after a wait for both", sends.wait_some(|_, ()| ())?, 0);
             for (from, arrival) in incoming.iter().zip(arrived) {
                 match arrival {
                     Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,

@@ -346,7 +346,7 @@ impl<T: Transport> Conductor<'_, T> {
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let mut derived = self.kernel(&case).derived(&case, &summaries);
         if let Some(part) = self.stage.part(case.arrangement()) {
-            derived.extend(self.kernel(&case).noted(part));
+            derived.extend(self.kernel(&case).noted(&case, part));
         }
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
@@ -481,9 +481,12 @@ pub(super) fn added(
     pace: Pace,
     n_steps: u32,
 ) -> [u32; MAX_SERIES] {
-    let n_untimed = |series: usize| pace.settle[series] + pace.n_discarded * pace.repetitions;
-    let of_round = |series: usize| n_steps * n_untimed(series) + pace.n_samples * pace.repetitions;
-    std::array::from_fn(|series| n_operations[series] + of_round(series))
+    let of = |n_intervals: u32| n_intervals.saturating_mul(pace.repetitions);
+    let n_untimed = |series: usize| pace.settle[series].saturating_add(of(pace.n_discarded));
+    let of_round = |series: usize| {
+        n_steps.saturating_mul(n_untimed(series)).saturating_add(of(pace.n_samples))
+    };
+    std::array::from_fn(|series| n_operations[series].saturating_add(of_round(series)))
 }
 
 /// Samples of all ranks, or the worst trouble that one reported: wrong data before all else.

@@ -105,7 +105,7 @@ impl Readings {
         let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
         let groups: Vec<&[RankSamples]> = RankSamples::by_group(&slice, arrangement).collect();
         let n_before: usize = self.slice_lengths.iter().sum();
-        let n_values = repetitions * self.divisor;
+        let n_values = u64::from(repetitions) * u64::from(self.divisor);
         let of_operation_ns = self.median_ns().map(|ns| ns * f64::from(self.divisor));
         let median_ns = of_operation_ns.or(expected_ns).map(|ns| ns * f64::from(repetitions));
         let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);

@@ -44,7 +44,7 @@ pub(super) struct Counts {
 /// Operations of IMB for a short message.
 const IMB_OPERATIONS: u32 = 1000;
 
-/// What a loop of IMB moves and takes at most, whatever the number of its operations.
+/// Data and time of a loop of IMB at most, whatever the number of its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopLimits {
     /// Data in bytes.
@@ -87,7 +87,7 @@ impl Multiples {
 }
 
 impl LoopLimits {
-    /// Those of IMB: 40 MiB in 10 s, and 21 times as long for its lengths from 1 B to 4 MiB.
+    /// The limits of IMB: 40 MiB in 10 s, and 21 times as long for its lengths from 1 B to 4 MiB.
     pub const IMB: Self = Self { bytes: 40 << 20, ns: 10e9, sweep_ns: 210e9, multiples: None };
     /// None: a loop has the operations that were asked for.
     pub const NONE: Self =

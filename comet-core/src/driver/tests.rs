@@ -4,10 +4,10 @@ mod fake;
 
 use std::sync::atomic::Ordering;
 
-use super::{DriverError, LoopLimits, Rules, Settings};
+use super::{DriverError, LoopLimits, Pace, Rules, Settings, conductor};
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{Arrangement, Case, LENGTH_BYTES, Profile, refusal};
+use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, Profile, refusal};
 use crate::sync::StartSync;
 use crate::transport::Rank;
 use comet_stats::Summary;
@@ -477,4 +477,12 @@ fn where_the_transport_does_not_tell_nothing_is_asked_again() {
     let heard = hear(&[], 1);
     assert_eq!(heard.start.as_ref().and_then(|start| start.line_ns), None);
     assert!(heard.measurements.iter().all(|measurement| measurement.line_times.is_none()));
+}
+
+#[test]
+fn a_number_of_operations_that_does_not_fit_is_the_largest_one() {
+    let pace = Pace { n_discarded: 1, ..Pace::new(2_000_000_000, 3, 10) };
+    let n_operations = conductor::added([5; MAX_SERIES], Pace { n_samples: 1, ..pace }, 1);
+    assert_eq!(n_operations, [4_000_000_015; MAX_SERIES]);
+    assert_eq!(conductor::added([5; MAX_SERIES], pace, 1), [u32::MAX; MAX_SERIES]);
 }

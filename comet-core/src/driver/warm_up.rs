@@ -236,7 +236,7 @@ fn period_ns(of_rank: &RankSamples) -> Option<f64> {
 /// Time of one operation on a rank once it had become steady, in nanoseconds; true if it had; and the
 /// medians of blocks that say so.
 fn warm(of_rank: &RankSamples, repetitions: u32) -> Option<(f64, bool, Vec<f64>)> {
-    let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions);
+    let value_ns = |sample: &Sample| Definition::MaxLocal.value_ns(&[*sample], repetitions.into());
     let values_ns: Vec<f64> = of_rank.samples.iter().map(value_ns).collect();
     let warm_up = steady_from(&values_ns);
     let median_ns = median(&values_ns[warm_up.n_dropped..])?;

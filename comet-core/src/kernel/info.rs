@@ -267,7 +267,7 @@ impl KernelInfo {
                 Some(_) => world.require_hops(case.length(&HOPS)),
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),
             },
-            bytes_per_rank: |case, _| 2 * case.find(&LENGTH_BYTES).unwrap_or(0),
+            bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
             is_movable: true,
             is_checked: true,
             is_touchable: false,

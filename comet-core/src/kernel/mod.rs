@@ -73,9 +73,9 @@ pub trait Kernel<T: Transport>: Sync {
         Vec::new()
     }
 
-    /// Numbers about the case at hand that `t` holds beside the samples, on rank 0.
-    fn noted(&self, t: &T) -> Vec<Derived> {
-        let _ = t;
+    /// Numbers about `case`, which has just been checked, that `t` holds beside the samples, on rank 0.
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        let _ = (case, t);
         Vec::new()
     }
 }

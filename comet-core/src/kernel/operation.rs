@@ -132,8 +132,8 @@ pub trait Pattern<T: Transport>: Sync {
     }
 
     /// See [`Kernel::noted`].
-    fn noted(&self, t: &T) -> Vec<Derived> {
-        let _ = t;
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        let _ = (case, t);
         Vec::new()
     }
 }
@@ -178,9 +178,7 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
                     let others = self.others(cx, case, series, cx.n_runs(series))?;
                     found = found.and(measure(cx, series, duty, others)?);
                 }
-                // A common start is one of all ranks, and so are barriers before a loop.
-                None if cx.meets_all(series) => cx.follow(series, |_| Ok(()))?,
-                None => (),
+                None => cx.stand_by(series)?,
             }
         }
         found
@@ -190,8 +188,8 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
         self.0.derived(case, summaries)
     }
 
-    fn noted(&self, t: &T) -> Vec<Derived> {
-        self.0.noted(t)
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        self.0.noted(case, t)
     }
 }
 

@@ -362,8 +362,8 @@ pub trait Transport: RawTransport + Sized {
         Ok(())
     }
 
-    /// Whether [`collective`](Self::collective) carries `call` out in a way of this transport's own. If
-    /// not, it makes a plan each time, and who calls it often makes one before
+    /// True if [`collective`](Self::collective) carries `call` out in a way of this transport's own.
+    /// Otherwise it makes a plan each time, and a caller with many calls makes one before
     /// (see [`Running`](crate::collective::Running)).
     fn has_own(&self, call: &Collective) -> bool {
         let _ = call;

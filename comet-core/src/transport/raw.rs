@@ -154,6 +154,21 @@ pub trait RawTransport {
         n_in_flight: usize,
     ) -> Result<Self::File>;
 
+    /// Waits for all of `receives` and all of `sends`, takes them out, and gives the result of each to
+    /// `received` or `sent` with its index. By default for one set after the other.
+    #[inline]
+    #[track_caller]
+    fn wait_for_both<'r, 's>(
+        &self,
+        receives: &mut [Option<Self::RecvOp<'r>>],
+        sends: &mut [Option<Self::SendOp<'s>>],
+        received: impl FnMut(usize, Result<(Status, &'r mut [u8])>),
+        sent: impl FnMut(usize, Result<()>),
+    ) {
+        Self::RecvOp::wait_all(self, receives, received);
+        Self::SendOp::wait_all(self, sends, sent);
+    }
+
     /// Ends this process and the job, without unwinding, because a buffer that an unfinished
     /// operation uses is about to be freed.
     fn fail_job(&self, reason: &str) -> !;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem;
 
-use super::{Pending, Request, Scope, Transport};
+use super::{Pending, Request, Scope, Status, Transport};
 use crate::error::{Result, TransportError};
 
 /// Operations of one kind in flight, numbered from 0 in the order in which they were pushed.
@@ -216,6 +216,41 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     pub fn into_room<Q>(mut self) -> Result<Room<Q>> {
         self.wait_all()?;
         Ok(Room(Room(mem::take(&mut self.ops)).into_slots()))
+    }
+}
+
+impl<'scope, T: Transport> Requests<'scope, '_, T, T::RecvOp<'scope>> {
+    /// Waits for all of these receives and all of `sends`, in one call of the library where the transport
+    /// is native, shows each receive to `each` by its number, and empties both sets.
+    ///
+    /// # Errors
+    /// The first error of a receive or else of a send; all of them have ended in any case.
+    #[inline]
+    #[track_caller]
+    pub fn wait_each_with(
+        &mut self,
+        sends: &mut Requests<'scope, '_, T, T::SendOp<'scope>>,
+        mut each: impl FnMut(usize, (Status, &'scope mut [u8])),
+    ) -> Result<()> {
+        let (scope, mut received, mut sent) = (self.scope, Ok(()), Ok(()));
+        scope.transport().wait_for_both(
+            &mut self.ops,
+            &mut sends.ops,
+            |index, result| {
+                scope.close();
+                match result {
+                    Ok(out) => each(index, out),
+                    Err(error) => keep_first(&mut received, error),
+                }
+            },
+            |_, result| {
+                scope.close();
+                result.unwrap_or_else(|error| keep_first(&mut sent, error));
+            },
+        );
+        self.ops.clear();
+        sends.ops.clear();
+        received.and(sent)
     }
 }
 

@@ -82,7 +82,7 @@ const INFO: KernelInfo = KernelInfo {
     admits: |_, world| world.cast().map(drop),
     bytes_per_rank: |case, _| {
         let load_bytes = case.value(&LOAD_50_BYTES).max(case.value(&LOAD_90_BYTES));
-        load_bytes.max(2 * case.value(&LENGTH_BYTES))
+        load_bytes.max(case.value(&LENGTH_BYTES).saturating_mul(2))
     },
     requires: &["comet/echo"],
     is_movable: false,

@@ -113,7 +113,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Reduction<NAIVE> {
         axes: &[VECTOR_LENGTHS],
         series: &[Series::completion("reduction").rated(&RATES)],
         // The vector, and as much again for what comes in from another rank.
-        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        bytes_per_rank: |case, _| case.value(&VECTOR_LENGTH).saturating_mul(16),
         baseline_for: if NAIVE { Some("comet/reduction") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };

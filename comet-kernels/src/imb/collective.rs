@@ -42,6 +42,7 @@ use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 
+use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
 use crate::rates;
 
@@ -94,8 +95,6 @@ const ALGORITHMS: [&str; 21] = [
     "reduce_scatterv",
 ];
 
-pub(crate) const LENGTHS: AxisUse =
-    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
 pub(crate) const VECTORS: AxisUse =
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
 pub(crate) const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
@@ -261,8 +260,8 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
     let of_buffers = match spec.kind {
         Kind::Barrier => 0,
         Kind::Broadcast => one,
-        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => 2 * one,
-        Kind::ReduceScatter if spec.is_shared => 2 * one,
+        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => one.saturating_mul(2),
+        Kind::ReduceScatter if spec.is_shared => one.saturating_mul(2),
         Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => {
             all.saturating_add(one)
         }
@@ -429,10 +428,10 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         aliases: SPECS[INDEX].aliases,
         axes: match (SPECS[INDEX].kind.is_rooted(), SPECS[INDEX].kind.is_reduction()) {
             (true, false) if matches!(SPECS[INDEX].kind, Kind::Broadcast) => {
-                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, LENGTHS]
+                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, DOUBLING]
             }
-            (false, false) => &[BY_ALGORITHM, BY_PLACE, LENGTHS],
-            (true, false) => &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, LENGTHS],
+            (false, false) => &[BY_ALGORITHM, BY_PLACE, DOUBLING],
+            (true, false) => &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, DOUBLING],
             (false, true) => &[BY_ALGORITHM, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS],
             (true, true) => {
                 &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS]

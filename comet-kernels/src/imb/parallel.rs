@@ -30,6 +30,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::transport::Room;
 
+use crate::axes;
+
 /// One of the kernels: a chain of messages in one direction, or (`BOTH`) in both.
 pub(crate) struct Ring<const BOTH: bool>;
 
@@ -131,15 +133,12 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
             "All ranks send to the next one on a ring at the same time"
         },
         aliases: if BOTH { &["IMB:Exchange"] } else { &["IMB:Sendrecv"] },
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
-        }],
+        axes: &[axes::DOUBLING],
         series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)
             .moving(|case, _| Some(2 * n_messages(BOTH) * case.value(&LENGTH_BYTES)))],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
-        bytes_per_rank: |case, _| (1 + n_messages(BOTH)) * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(1 + n_messages(BOTH)),
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;

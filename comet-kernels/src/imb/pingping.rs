@@ -23,6 +23,8 @@
 
 use comet_core::kernel::prelude::*;
 
+use crate::axes;
+
 /// `imb/pingping`, and `imb/pingping_any_source`; see the [module](self).
 pub(crate) struct PingPing<const ANY: bool>;
 
@@ -77,10 +79,7 @@ impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
         } else {
             &["IMB:PingPing", "IMB:PingPingSpecificSource"]
         },
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
-        }],
+        axes: &[axes::DOUBLING],
         series: &[
             Series::on_test_node("pingping").moving(|case, _| Some(case.value(&LENGTH_BYTES)))
         ],

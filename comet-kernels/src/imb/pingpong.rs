@@ -22,6 +22,7 @@
 
 use comet_core::kernel::prelude::*;
 
+use crate::axes;
 use crate::pattern::Bounce;
 
 /// `imb/pingpong_any_source`; see the [module](self).
@@ -33,10 +34,7 @@ impl<T: Transport> Pattern<T> for PingPong {
         file: include_str!("pingpong.rs"),
         summary: "One-way time of a message that is received from any source",
         aliases: &["IMB:PingPongAnySource"],
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
-        }],
+        axes: &[axes::DOUBLING],
         series: &[Series::one_way("pingpong")],
         admits: |_, world| world.require_ranks(2),
         ..KernelInfo::pair("imb")

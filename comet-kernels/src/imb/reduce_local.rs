@@ -63,7 +63,7 @@ impl<T: Transport> Pattern<T> for ReduceLocal {
         class: Class::Compute,
         series: &[Series::of("call", Quantity::OpTime, Definition::CallMean)],
         admits: |case, _| reducer(case).map(drop),
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(2),
         ..KernelInfo::collective("imb")
     };
     type Part = Operands<T::Buffer>;

@@ -7,7 +7,7 @@
 //!   uniband  rank r  --OUT--> --OUT--> ... --OUT-->   rank r + P/2: W unblocked sends and receives
 //!                    <------------ ACK -------------  one byte, when all W have arrived
 //!   biband   rank r  --OUT--> ... --OUT-->            rank r + P/2: both post W receives, then W
-//!                    <-BACK-- ... <-BACK--            sends, and wait for all
+//!                    <-BACK-- ... <-BACK--            sends, and wait for all at once
 //!                    <------------ ACK -------------  one byte
 //! ```
 //! **Timed** (all ranks): one window and its answer, in a loop. Buffers are made before.
@@ -27,13 +27,10 @@
 
 use comet_core::kernel::prelude::*;
 
-use crate::osu::bibw::Crossing;
-use crate::osu::bw::Window;
+use crate::osu::bibw::{Crossing, Waits};
+use crate::osu::bw::{ANSWER, Window};
 use crate::osu::messages::Shape;
 use crate::rates;
-
-/// Length of an answer in bytes.
-const ANSWER: usize = 1;
 
 /// `imb/uniband`; see the [module](self).
 pub(crate) struct Uniband;
@@ -51,7 +48,7 @@ const AXES: [AxisUse; 2] = [
     AxisUse { axis: &LENGTH_BYTES, sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "0,1..4Mi*2"] },
 ];
 
-/// What both kernels have in common, for `N` windows of each pair at once.
+/// The common part of both kernels, for `N` windows of each pair at once.
 struct Windows<const N: u64>;
 
 impl<const N: u64> Windows<N> {
@@ -65,8 +62,8 @@ impl<const N: u64> Windows<N> {
         axes: &AXES,
         series: &Self::SERIES,
         timing: Timing::Pipelined,
-        admits: |_, world| world.require_ranks(2),
-        bytes_per_rank: |case, _| N * case.value(&LENGTH_BYTES),
+        admits: Shape::admit,
+        bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(N),
         ..KernelInfo::collective("imb")
     };
 }
@@ -78,7 +75,7 @@ impl<T: Transport> Pattern<T> for Uniband {
         aliases: &["IMB:Uniband"],
         ..Windows::<1>::INFO
     };
-    type Part = Window<T, ANSWER>;
+    type Part = Window<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = side(cx) else { return Ok(None) };
@@ -139,7 +136,7 @@ impl<T: Transport> Pattern<T> for Biband {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(Side { peer, leads }) = side(cx) else { return Ok(None) };
-        let crossing = Crossing::new(cx, peer, Shape::of(case))?;
+        let crossing = Crossing::new(cx, peer, Shape::of(case), Waits::Both)?;
         let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
         let part = Answered { crossing, rank, peer, leads, tag, answer, answered_bytes: None };
         Ok(Some((Duty::Together, part)))

@@ -79,7 +79,7 @@ impl<T: Transport> Pattern<T> for Whole {
         series: &[Series::of("life", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
-        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES) + 1,
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_add(1),
         is_movable: false,
         ..KernelInfo::collective("imb-ext")
     };

@@ -185,7 +185,7 @@ impl<T: Transport, const KIND: usize> Pattern<T> for Combining<KIND> {
             _ => &[BY_AGGREGATE],
         },
         series: &[Series::on_test_node("call").moving(|case, _| case.find(&LENGTH_BYTES))],
-        bytes_per_rank: |case, _| 4 * block_bytes(case) as u64,
+        bytes_per_rank: |case, _| (block_bytes(case) as u64).saturating_mul(4),
         admits: |case, world| {
             world.require_ranks(2)?;
             if case.find(&ELEMENT).is_some() { reducer(case).map(drop) } else { Ok(()) }

@@ -12,7 +12,7 @@
 //!              <==W messages==
 //!   ...
 //!   rank h-1   ==W messages==>   rank 2h-1       both post W receives, then W sends, and wait for
-//!              <==W messages==                   all, as in osu/bibw
+//!              <==W messages==                   all at once
 //! ```
 //! **Timed** (all ranks): one window in both directions. Buffers are made before. A barrier before it
 //! is not timed.
@@ -35,7 +35,7 @@
 use comet_core::kernel::prelude::*;
 
 use crate::axes::WINDOW_OF_OSU;
-use crate::osu::bibw::Crossing;
+use crate::osu::bibw::{Crossing, Waits};
 use crate::osu::messages::Shape;
 use crate::rates;
 
@@ -69,7 +69,8 @@ impl<T: Transport> Pattern<T> for Bisection {
         series: &[Series::completion("window_both")
             .moving(|case, world| Some(bytes(case, world)))
             .rated(&RATES)],
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        admits: Shape::admit,
+        bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
         ..KernelInfo::collective("model")
     };
     type Part = Crossing<T>;
@@ -78,6 +79,6 @@ impl<T: Transport> Pattern<T> for Bisection {
         let Some(side) = cx.side(Pairing::Halves(cx.transport().n_ranks() / 2)) else {
             return Ok(None);
         };
-        Ok(Some((Duty::Together, Crossing::new(cx, side.peer, Shape::of(case))?)))
+        Ok(Some((Duty::Together, Crossing::new(cx, side.peer, Shape::of(case), Waits::Both)?)))
     }
 }

@@ -188,7 +188,10 @@ impl<T: Transport> Pattern<T> for Injection {
         ],
         admits,
         evaluation: Evaluation::Trains,
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES) + 16 * case.value(&VECTOR_LENGTH),
+        bytes_per_rank: |case, _| {
+            let of_messages = case.value(&LENGTH_BYTES).saturating_mul(2);
+            of_messages.saturating_add(case.value(&VECTOR_LENGTH).saturating_mul(16))
+        },
         ..KernelInfo::pair("model")
     };
     type Part = Train<T::Buffer>;

@@ -88,7 +88,7 @@ impl<T: Transport> Pattern<T> for Memcpy {
                 .moving(|case, _| Some(case.value(&LENGTH_BYTES))),
             Series::on_test_node("one_rank").moving(|case, _| Some(case.value(&LENGTH_BYTES))),
         ],
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(2),
         ..KernelInfo::compute("model")
     };
     type Part = Copy<T::Buffer>;

@@ -2,10 +2,11 @@
 //!
 //! **Source**: OSU micro-benchmarks 7.4, `osu_bibw`.
 //!
-//! **Pattern**, W messages in a window, the same on both ranks
+//! **Pattern**, W messages in a window
 //! ```text
-//!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: posts W receives, then W sends,
-//!           <-BACK-- <-BACK-- ... <-BACK--  waits for its sends, then for its receives
+//!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: both post W receives, then W sends;
+//!           <-BACK-- <-BACK-- ... <-BACK--  rank 0 waits for its sends, then for its receives, rank 1
+//!                                           for its receives first
 //! ```
 //! **Timed** (rank 0): the posts of all 2 W messages and the waits for them. Buffers are made before.
 //!
@@ -26,17 +27,29 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 use super::messages::{Messages, Shape};
-use crate::axes::{ONE_BUFFER, WINDOW_OF_OSU};
+use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
 /// `osu/bibw`; see the [module](self).
 pub(crate) struct Bibw;
+
+/// Order in which a side waits for the messages of a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waits {
+    /// For all that it sends, then for all that it receives.
+    SendsFirst,
+    /// For all that it receives, then for all that it sends.
+    ReceivesFirst,
+    /// For all at once.
+    Both,
+}
 
 /// One side.
 pub(crate) struct Crossing<T: Transport> {
     rank: Rank,
     peer: Rank,
     tag: Tag,
+    waits: Waits,
     messages: Messages<T::Buffer>,
     places: Messages<T::Buffer>,
     /// Lengths of what arrived from the peer.
@@ -47,16 +60,17 @@ pub(crate) struct Crossing<T: Transport> {
 }
 
 impl<T: Transport> Crossing<T> {
-    /// The side of `cx` towards `peer`, with windows of `shape`.
+    /// The side of `cx` towards `peer`, with windows of `shape` that it waits for in the order `waits`.
     ///
     /// # Errors
     /// If there is no memory for the messages.
-    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, shape: Shape) -> Result<Self> {
+    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, shape: Shape, waits: Waits) -> Result<Self> {
         let window = shape.n_messages;
         Ok(Self {
             rank: cx.rank(),
             peer,
             tag: cx.tag(0),
+            waits,
             messages: Messages::new(cx, shape)?,
             places: Messages::new(cx, shape)?,
             arrived_bytes: vec![None; window],
@@ -74,7 +88,7 @@ impl<T: Transport> Operation<T> for Crossing<T> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tag, messages, places, arrived_bytes, sends, receives, .. } = self;
+        let Self { peer, tag, waits, messages, places, arrived_bytes, sends, receives, .. } = self;
         let (peer, tag, n_of_each) = (*peer, *tag, places.n_of_each);
         let landings = places.buffers.iter_mut().map(|place| Landing::new(place));
         t.scope(|s| {
@@ -90,11 +104,21 @@ impl<T: Transport> Operation<T> for Crossing<T> {
                     outgoing.push(s.unblocked_send(peer, tag, message)?);
                 }
             }
-            *sends = outgoing.into_room()?;
-            incoming.wait_each(|number, (status, _)| {
+            let mut note = |number: usize, (status, _): (Status, &mut [u8])| {
                 arrived_bytes[number] = status.length_from(peer);
-            })?;
-            *receives = incoming.into_room()?;
+            };
+            match waits {
+                Waits::Both => incoming.wait_each_with(&mut outgoing, note)?,
+                Waits::SendsFirst => {
+                    outgoing.wait_all()?;
+                    incoming.wait_each(note)?;
+                }
+                Waits::ReceivesFirst => {
+                    incoming.wait_each(&mut note)?;
+                    outgoing.wait_all()?;
+                }
+            }
+            (*sends, *receives) = (outgoing.into_room()?, incoming.into_room()?);
             Ok(())
         })
     }
@@ -111,24 +135,19 @@ impl<T: Transport> Pattern<T> for Bibw {
         summary: "Windows of messages in both directions at once",
         aliases: &["OSU:osu_bibw"],
         class: Class::Exchange,
-        axes: &[
-            WINDOW_OF_OSU,
-            ONE_BUFFER,
-            AxisUse {
-                axis: &LENGTH_BYTES,
-                sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-            },
-        ],
+        axes: &[WINDOW_OF_OSU, ONE_BUFFER, OF_WINDOWS],
         series: &[Series::on_test_node("window_both")
             .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_BOTH_WAYS)],
-        bytes_per_rank: |case, _| 2 * Shape::of(case).bytes(),
+        admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
+        bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        Ok(Some((side.duty(), Crossing::new(cx, side.peer, Shape::of(case))?)))
+        let waits = if side.leads { Waits::SendsFirst } else { Waits::ReceivesFirst };
+        Ok(Some((side.duty(), Crossing::new(cx, side.peer, Shape::of(case), waits)?)))
     }
 }

@@ -5,7 +5,7 @@
 //! **Pattern**, W messages in a window
 //! ```text
 //!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: W unblocked sends and receives
-//!           <------------ BACK ------------  four bytes, when all W have arrived
+//!           <------------ BACK ------------  one byte, when all W have arrived
 //! ```
 //! **Timed** (rank 0): W unblocked sends, the wait for all of them, and the blocked receive of the
 //! answer. Buffers are made before.
@@ -27,14 +27,17 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
 use super::messages::{Messages, Shape};
-use crate::axes::{ONE_BUFFER, WINDOW_OF_OSU};
+use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
 /// `osu/bw`; see the [module](self).
 pub(crate) struct Bw;
 
-/// One side of a window, with an answer of `ANSWER` bytes.
-pub(crate) struct Window<T: Transport, const ANSWER: usize> {
+/// Length of an answer in bytes.
+pub(crate) const ANSWER: usize = 1;
+
+/// One side of a window.
+pub(crate) struct Window<T: Transport> {
     rank: Rank,
     peer: Rank,
     is_sender: bool,
@@ -50,7 +53,7 @@ pub(crate) struct Window<T: Transport, const ANSWER: usize> {
     receives: Room<T::RecvOp<'static>>,
 }
 
-impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
+impl<T: Transport> Window<T> {
     /// The side of `cx` towards `peer`, with windows of `shape`.
     ///
     /// # Errors
@@ -115,7 +118,7 @@ impl<T: Transport, const ANSWER: usize> Window<T, ANSWER> {
     }
 }
 
-impl<T: Transport, const ANSWER: usize> Operation<T> for Window<T, ANSWER> {
+impl<T: Transport> Operation<T> for Window<T> {
     fn fill(&mut self, seeds: Seeds) {
         if self.is_sender {
             self.messages.fill(seeds, self.rank);
@@ -156,21 +159,15 @@ impl<T: Transport> Pattern<T> for Bw {
         file: include_str!("bw.rs"),
         summary: "Windows of messages in one direction, each with a short answer",
         aliases: &["OSU:osu_bw"],
-        axes: &[
-            WINDOW_OF_OSU,
-            ONE_BUFFER,
-            AxisUse {
-                axis: &LENGTH_BYTES,
-                sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-            },
-        ],
+        axes: &[WINDOW_OF_OSU, ONE_BUFFER, OF_WINDOWS],
         series: &[Series::on_test_node("window")
             .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_ONE_WAY)],
+        admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<T, 4>;
+    type Part = Window<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

@@ -30,7 +30,7 @@ use comet_core::kernel::prelude::*;
 
 use super::bw::Window;
 use super::messages::Shape;
-use crate::axes::{ONE_BUFFER, WINDOW_OF_OSU};
+use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
 /// `osu/mbw_mr`; see the [module](self).
@@ -44,24 +44,17 @@ impl<T: Transport> Pattern<T> for MbwMr {
         aliases: &["OSU:osu_mbw_mr"],
         participants: Participants::All,
         timing: Timing::Single,
-        axes: &[
-            AxisUse {
-                axis: &LENGTH_BYTES,
-                sweeps: ["1,1Ki,64Ki", "1..4Mi*4", "1..4Mi*2,100,101,192,384,768,1536,3Ki"],
-            },
-            ONE_BUFFER,
-            WINDOW_OF_OSU,
-        ],
+        axes: &[OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU],
         series: &[Series::of("window", Quantity::OpTime, Definition::CallMean)
             .moving(|case, world| {
                 Some(rates::messages_of_halves(case, world) * case.value(&LENGTH_BYTES))
             })
             .rated(&[rates::HALVES_ONE_WAY])],
-        admits: |_, world| world.require_ranks(2),
+        admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<T, 1>;
+    type Part = Window<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let pairing = Pairing::Halves(cx.transport().n_ranks() / 2);

@@ -23,6 +23,18 @@ impl Shape {
         Self { n_messages, length_bytes, n_buffers }
     }
 
+    /// Refuses `case` on a rank alone, and windows without a message, in which nothing arrives.
+    ///
+    /// # Errors
+    /// A sentence with the reason.
+    pub(crate) fn admit(case: &Case, world: &World<'_>) -> Result<(), String> {
+        world.require_ranks(2)?;
+        match case.value(&WINDOW) {
+            0 => Err("a window of 0 messages moves nothing (use 1 message or more)".into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Memory of the messages on one side, in bytes.
     pub(crate) fn bytes(self) -> u64 {
         (self.n_buffers as u64).saturating_mul(self.length_bytes as u64)

@@ -25,6 +25,7 @@
 
 use comet_core::kernel::prelude::*;
 
+use crate::axes;
 use crate::pattern::Bounce;
 
 /// `osu/multi_lat`; see the [module](self).
@@ -38,10 +39,7 @@ impl<T: Transport> Pattern<T> for MultiLat {
         aliases: &["OSU:osu_multi_lat"],
         participants: Participants::All,
         timing: Timing::Single,
-        axes: &[AxisUse {
-            axis: &LENGTH_BYTES,
-            sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],
-        }],
+        axes: &[axes::DOUBLING],
         series: &[Series::of("trip", Quantity::OneWayTime, Definition::CallMean)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |_, world| world.require_ranks(2),

@@ -39,9 +39,10 @@ use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
+use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
 use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, LENGTHS, Prepared, Spec, algorithm, spec};
+use crate::imb::collective::{BY_ALGORITHM, Prepared, Spec, algorithm, spec};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -165,6 +166,12 @@ fn collective(
     call.with_neighbours(Arc::clone(neighbours))
 }
 
+/// True if the call of the transport carries `case` out, in the graph of the neighbours: algorithms over
+/// messages need none, and one that the transport holds is of another case.
+fn has_graph(spec: &Spec, case: &Case) -> bool {
+    algorithm(spec.kind, case).is_ok_and(|by| by.is_none())
+}
+
 /// One rank's part.
 pub(crate) struct Part<T: Transport> {
     at: (Rank, usize),
@@ -183,7 +190,7 @@ impl<T: Transport> Part<T> {
         let lists = lists(case, &cx.world());
         let neighbours = lists.expect("a case that is not admitted is not measured")(rank);
         let by = algorithm(spec.kind, case).ok().flatten();
-        let graph = if by.is_none() { t.with_neighbours(&neighbours)? } else { None };
+        let graph = if has_graph(spec, case) { t.with_neighbours(&neighbours)? } else { None };
         let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
         let (length, unit) = (case.length(&LENGTH_BYTES), case.unit());
         let shorter = |from: Rank, to: Rank| match spec.kind {
@@ -239,7 +246,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         file: include_str!("neighbours.rs"),
         summary: SPECS[INDEX].summary,
         aliases: SPECS[INDEX].aliases,
-        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), LENGTHS],
+        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), DOUBLING],
         series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| {
@@ -258,11 +265,11 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
     }
 
-    fn noted(&self, t: &T) -> Vec<Derived> {
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
         vec![Derived::of(
             "graph_ns",
             "time of the one call that made the graph of neighbours, mean over the ranks",
-            t.graph_time_ns(),
+            t.graph_time_ns().filter(|_| has_graph(&SPECS[INDEX], case)),
         )]
     }
 }
@@ -294,12 +301,19 @@ mod tests {
         }
     }
 
+    /// The description of the first kernel.
+    const INFO: &KernelInfo = &<Among<0> as Pattern<comet_core::local::Local>>::INFO;
+
+    #[test]
+    fn the_time_of_a_graph_is_one_of_the_call_of_the_transport() {
+        let with = |algorithm| has_graph(&SPECS[0], &Case::new(INFO, &[algorithm, 1, 1, 8]));
+        assert_eq!([0, 1].map(with), [true, false]);
+    }
+
     #[test]
     fn a_torus_that_is_too_small_is_refused() {
-        let info = <Among<0> as Pattern<comet_core::local::Local>>::INFO;
-        let info: &'static KernelInfo = Box::leak(Box::new(info));
         let check = |[dimensions, radius]: [u64; 2], n_ranks, expected: Result<&[usize], &str>| {
-            let case = Case::new(info, &[0, dimensions, radius, 8]);
+            let case = Case::new(INFO, &[0, dimensions, radius, 8]);
             let expected = expected.map(<[usize]>::to_vec).map_err(str::to_owned);
             assert_eq!(torus(&case, n_ranks), expected);
         };

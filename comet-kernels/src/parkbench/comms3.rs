@@ -119,7 +119,7 @@ impl<T: Transport> Pattern<T> for Comms3 {
             let n_ranks = world.n_ranks as u64;
             Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
         })],
-        bytes_per_rank: |case, _| 2 * case.value(&LENGTH_BYTES),
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(2),
         ..KernelInfo::collective("parkbench")
     };
     type Part = Saturation<T>;

@@ -94,7 +94,7 @@ impl<T: Transport> Pattern<T> for Poly1 {
         axes: &[VECTOR_LENGTHS, ORDERS],
         series: &[Series::on_test_node("poly1")],
         admits: |case, _| require_order(case),
-        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        bytes_per_rank: |case, _| case.value(&VECTOR_LENGTH).saturating_mul(16),
         ..KernelInfo::compute("parkbench")
     };
     type Part = Local<T::Buffer>;

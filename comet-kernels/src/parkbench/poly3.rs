@@ -104,7 +104,7 @@ impl<T: Transport> Pattern<T> for Poly3 {
         axes: &[VECTOR_LENGTHS, ORDERS],
         series: &[Series::on_test_node("poly3")],
         admits,
-        bytes_per_rank: |case, _| 16 * case.value(&VECTOR_LENGTH),
+        bytes_per_rank: |case, _| case.value(&VECTOR_LENGTH).saturating_mul(16),
         ..KernelInfo::pair("parkbench")
     };
     type Part = Remote<T::Buffer>;

@@ -1,6 +1,7 @@
 //! Collectives of the library, one call each.
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicU8;
 
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
@@ -8,14 +9,14 @@ use comet_core::error::TransportErrorKind;
 use comet_core::transport::Rank;
 use mpi::ffi;
 
-use super::comm::{Comm, HANDLES_ARE_INTEGERS, in_place, to_c};
+use super::comm::{Comm, in_place, to_c};
 use super::{Failure, Outcome, long, outcome};
 
 /// The addresses of inputs and outputs without a byte: that of an empty slice is a small number, which
 /// might be `MPI_IN_PLACE`, and MPICH refuses one address for both.
 static NOTHING: [AtomicU8; 2] = [AtomicU8::new(0), AtomicU8::new(0)];
 
-/// Where a collective does not go on.
+/// Reason for which a collective does not go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refused {
     /// The library has failed.
@@ -26,6 +27,8 @@ pub(crate) enum Refused {
     Mixed(&'static str),
     /// Parts whose lengths are not counted in the elements of the communicator.
     Uncounted(&'static str),
+    /// Data in place on another root than rank 0, in a library that takes its mark for an address.
+    LateInPlace,
 }
 
 impl Refused {
@@ -59,8 +62,20 @@ impl Refused {
                 );
                 (InvalidArgument, text)
             }
+            Self::LateInPlace => {
+                let text = "MPI_Reduce of MPICH 4.0 takes MPI_IN_PLACE for an address where the root is \
+                            another than rank 0 (reduce to rank 0, or from a buffer of its own)";
+                (Unsupported, text.into())
+            }
         })
     }
+}
+
+/// True for libraries whose `MPI_Reduce` takes `MPI_IN_PLACE` for an address where the root is another
+/// than rank 0.
+fn lacks_late_in_place() -> bool {
+    static LACKS: OnceLock<bool> = OnceLock::new();
+    *LACKS.get_or_init(|| crate::library_version().starts_with("MPICH Version: 4.0"))
 }
 
 impl From<Failure> for Refused {
@@ -141,7 +156,7 @@ impl Comm {
                 Ok(self.broadcast(&mut output[..length], call.root())?)
             }
             Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => {
-                Ok(self.reduced(call, rank, input, output)?)
+                self.reduced(call, rank, input, output)
             }
             Kind::ReduceScatter => self.reduce_scattered(call, input, output),
             Kind::Gather | Kind::Scatter => self.rooted(call, rank, input, output),
@@ -177,26 +192,32 @@ impl Comm {
 
     /// `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` or `MPI_Exscan` (sections 6.9 and 6.11), in pieces
     /// of 2^31 - 1 elements where the library has no counts of 64 bits.
-    fn reduced(&self, call: &Collective, rank: Rank, input: &[u8], output: &mut [u8]) -> Outcome {
+    fn reduced(
+        &self,
+        call: &Collective,
+        rank: Rank,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), Refused> {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
-        // MPICH 4.0 takes MPI_IN_PLACE for an address where the root is another than rank 0.
-        let is_late_root = call.kind() == Kind::Reduce && call.root() > 0;
-        let is_copied = HANDLES_ARE_INTEGERS && is_late_root && call.is_in_place_on(rank);
-        let copied = if is_copied { output[..call.parts().length(0)].to_vec() } else { Vec::new() };
-        let from = address(if is_copied { &copied } else { input });
-        let into = place(output);
+        // On all ranks alike.
+        let is_late = call.kind() == Kind::Reduce && call.root() > 0;
+        if is_late && call.is_in_place_on(call.root()) && lacks_late_in_place() {
+            return Err(Refused::LateInPlace);
+        }
+        let (from, into) = (address(input), place(output));
         let n_elements = call.parts().length(0) / unit;
         if n_elements > self.max_count() {
-            let from = if call.is_in_place_on(rank) && !is_copied { in_place() } else { from };
+            let from = if call.is_in_place_on(rank) { in_place() } else { from };
             if let Some(outcome) = self.reduced_at_once(call, from, into) {
-                return outcome;
+                return Ok(outcome?);
             }
         }
         let mut start = 0;
         loop {
             let count = (n_elements - start).min(self.max_count());
-            let from = match call.is_in_place_on(rank) && !is_copied {
+            let from = match call.is_in_place_on(rank) {
                 true => in_place(),
                 false => from.wrapping_byte_add(start * unit),
             };

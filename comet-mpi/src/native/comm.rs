@@ -462,7 +462,7 @@ fn in_pieces<V>(
 
 /// True for libraries whose handles are integers (MPICH and its family); those of others are pointers
 /// (Open MPI, and the ABI of MPI-5).
-pub(super) const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
+const HANDLES_ARE_INTEGERS: bool = size_of::<ffi::MPI_Comm>() == size_of::<c_int>();
 
 /// `MPI_IN_PLACE`, which is a macro that the binding cannot translate: -1 where handles are integers,
 /// and 1 elsewhere.

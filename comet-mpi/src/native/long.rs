@@ -154,7 +154,7 @@ pub(super) fn short_count(length: usize, most: usize) -> Option<c_int> {
 /// One call of a function for parts of one length in bytes: with a count of `int`, with one of 64 bits,
 /// or with one element of a type that is made for it. The outcome.
 ///
-/// Who uses it says why the call may be made with these arguments, of which count and type stand for
+/// Each use says why the call may be made with these arguments, of which count and type stand for
 /// that length in each case.
 macro_rules! equal_parts {
     ($comm:expr, $length:expr, $name:ident, $long:ident, |$n:ident, $kind:ident| $arguments:tt) => {{

@@ -83,7 +83,7 @@ impl<'env> MpiRecv<'env> {
         Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
     }
 
-    /// What has arrived, and the buffer back, once the operation is over, as `end` says.
+    /// Message that has arrived, and the buffer back, once the operation is over, as `end` says.
     #[inline]
     pub(crate) fn ended(self, comm: &Comm, end: End<'_>) -> (Arrived, &'env mut [u8]) {
         let arrived = end.outcome.and_then(|()| comm.status(end.status));
@@ -131,7 +131,7 @@ pub(crate) struct Request {
     pub(crate) waiting: [u64; 2],
 }
 
-/// How an operation has ended.
+/// Outcome and status of one operation.
 #[derive(Clone, Copy)]
 pub(crate) struct End<'a> {
     pub(crate) outcome: Outcome,
@@ -192,10 +192,10 @@ pub(crate) struct Set {
     indices: Vec<c_int>,
 }
 
-/// What a call for several requests has ended, in the arrays of its [`Set`].
+/// Operations that a call for several requests has ended, in the arrays of its [`Set`].
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
-    /// How many statuses the call has written.
+    /// Number of statuses that the call has written.
     pub(crate) n: usize,
     code: c_int,
 }
@@ -205,11 +205,29 @@ impl Set {
     #[inline]
     pub(crate) fn wait_all<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> Ended {
         let n = self.gather(ops);
+        self.wait(n)
+    }
+
+    /// `MPI_Waitall` of two sets; the statuses of `others` stand behind those of `ops`.
+    #[inline]
+    pub(crate) fn wait_both<P: AsRef<Request>, Q: AsRef<Request>>(
+        &mut self,
+        ops: &[Option<P>],
+        others: &[Option<Q>],
+    ) -> Ended {
+        self.gather(ops);
+        let n = self.add(others);
+        self.wait(n)
+    }
+
+    /// `MPI_Waitall` of the `n` operations in the array.
+    #[inline]
+    fn wait(&mut self, n: c_int) -> Ended {
         let (requests, statuses) = (self.requests.as_mut_ptr(), self.statuses.as_mut_ptr());
         // SAFETY: the arrays have `n` elements; each request is null, or was started and has not
         // been waited for. Their buffers are borrowed by the operations.
         let code = unsafe { ffi::MPI_Waitall(n, requests, statuses) };
-        Ended { n: ops.len(), code }
+        Ended { n: self.requests.len(), code }
     }
 
     /// `MPI_Waitany`: the index of an operation that has ended, with the first status.
@@ -245,7 +263,7 @@ impl Set {
         usize::try_from(self.indices[place]).unwrap_or(0)
     }
 
-    /// How the operation at `index` has ended, whose status lies at `place`; `None` if the call has
+    /// End of the operation at `index`, whose status lies at `place`; `None` if the call has
     /// left it pending after an error, so that it is waited for alone.
     #[inline]
     pub(crate) fn end(&self, index: usize, place: usize, ended: Ended) -> Option<End<'_>> {
@@ -263,11 +281,17 @@ impl Set {
     /// Copies the handles of `ops` into the array, null where there is none; their number.
     #[inline]
     fn gather<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> c_int {
-        let null = constant!(RSMPI_REQUEST_NULL);
         self.requests.clear();
+        self.add(ops)
+    }
+
+    /// Adds those of `ops`; the number of all.
+    #[inline]
+    fn add<P: AsRef<Request>>(&mut self, ops: &[Option<P>]) -> c_int {
+        let null = constant!(RSMPI_REQUEST_NULL);
         let raw = |op: &Option<P>| op.as_ref().map_or(null, |op| op.as_ref().raw);
         self.requests.extend(ops.iter().map(raw));
-        self.statuses.resize(ops.len(), empty_status());
-        to_c(ops.len())
+        self.statuses.resize(self.requests.len(), empty_status());
+        to_c(self.requests.len())
     }
 }

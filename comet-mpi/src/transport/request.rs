@@ -54,6 +54,31 @@ macro_rules! native_sets {
     };
 }
 
+/// Waits for all of two sets by one call of the library.
+#[inline]
+pub(super) fn wait_for_both<'r>(
+    t: &Mpi,
+    receives: &mut [Option<MpiRecv<'r>>],
+    sends: &mut [Option<MpiSend<'_>>],
+    mut received: impl FnMut(usize, Result<(Status, &'r mut [u8])>),
+    mut sent: impl FnMut(usize, Result<()>),
+) {
+    let Some(waiting) = waiting_of(receives).or_else(|| waiting_of(sends)) else { return };
+    let mut set = t.set.take().unwrap_or_default();
+    let ended = t.waiting_for(waiting, || set.wait_both(receives, sends));
+    for (index, slot) in receives.iter_mut().enumerate() {
+        if let Some(op) = slot.take() {
+            received(index, op.finish_in(t, set.end(index, index, ended)));
+        }
+    }
+    for (place, (index, slot)) in (receives.len()..).zip(sends.iter_mut().enumerate()) {
+        if let Some(op) = slot.take() {
+            sent(index, op.finish_in(t, set.end(place, place, ended)));
+        }
+    }
+    t.set.set(Some(set));
+}
+
 /// Wait of the first of `ops` that is there, packed.
 #[inline]
 fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {

@@ -95,7 +95,7 @@ impl AtLength {
         &self.times[0]
     }
 
-    /// Those whose intervals do not exclude that they are as fast, with the fastest.
+    /// The algorithms whose intervals do not exclude that they are as fast, with the fastest.
     pub fn candidates(&self) -> impl Iterator<Item = &Timed> {
         self.times.iter().filter(|timed| timed.may_equal(self.fastest()))
     }
@@ -175,7 +175,7 @@ impl Contest {
         ranges
     }
 
-    /// What is worth knowing, in sentences.
+    /// Results in sentences, the fastest algorithms first.
     pub fn sentences(&self) -> Vec<String> {
         let ranges = self.ranges();
         let mut sentences = Vec::new();
@@ -206,7 +206,7 @@ impl Contest {
         sentences
     }
 
-    /// Where the transport's own algorithm loses most, if that is certain.
+    /// The length at which the transport's own algorithm loses most, if that is certain.
     fn cost_of_native(&self) -> Option<String> {
         let lost = self.lengths.iter().filter_map(|length| {
             let (own, fastest) = (length.of(NATIVE)?, length.fastest());

@@ -1,6 +1,7 @@
 //! Dynamic rules of Open MPI's component `tuned`.
 
 use super::{Contest, Range};
+use crate::order::grouped;
 
 /// A collective as the rules of Open MPI's component `tuned` know it.
 struct Tuned {
@@ -26,22 +27,28 @@ const TUNED: [Tuned; 8] = [
 ];
 
 /// The fastest algorithms of the library in `contests` as a file of dynamic rules for Open MPI's
-/// component `tuned` (`coll_tuned_dynamic_rules_filename`). What Open MPI does not have is left to
-/// the next fastest, and collectives without rules are left out.
+/// component `tuned` (`coll_tuned_dynamic_rules_filename`), each collective once, with all numbers of ranks
+/// on which it was measured. What Open MPI does not have is left to the next fastest, and collectives
+/// without rules are left out.
 pub fn openmpi_rules(contests: &[Contest]) -> String {
-    let known = contests.iter().filter_map(|contest| {
+    let of_ranks = contests.iter().filter_map(|contest| {
         let tuned = TUNED.iter().find(|tuned| tuned.operation == contest.operation)?;
         let rules = rules(contest, tuned);
-        (!rules.is_empty()).then_some((tuned, contest.n_ranks, rules))
+        (!rules.is_empty()).then_some(((tuned.number, tuned.operation), (contest.n_ranks, rules)))
     });
-    let known: Vec<_> = known.collect();
+    let known = grouped(of_ranks);
     let mut text = format!("{} # number of collectives\n", known.len());
-    for (tuned, n_ranks, rules) in known {
+    for ((number, operation), mut sizes) in known {
+        // Ascending, of several contests on as many ranks the first, as the library takes one of a size.
+        sizes.sort_by_key(|(n_ranks, _)| *n_ranks);
+        sizes.dedup_by_key(|(n_ranks, _)| *n_ranks);
         text +=
-            &format!("{} # {}\n1 # number of communicator sizes\n", tuned.number, tuned.operation);
-        text += &format!("{n_ranks} # ranks\n{} # number of message sizes\n", rules.len());
-        for (from_bytes, name, number, segment) in rules {
-            text += &format!("{from_bytes} {number} 0 {segment} # {name}\n");
+            &format!("{number} # {operation}\n{} # number of communicator sizes\n", sizes.len());
+        for (n_ranks, rules) in sizes {
+            text += &format!("{n_ranks} # ranks\n{} # number of message sizes\n", rules.len());
+            for (from_bytes, name, number, segment) in rules {
+                text += &format!("{from_bytes} {number} 0 {segment} # {name}\n");
+            }
         }
     }
     text
@@ -86,6 +93,23 @@ mod tests {
                 (1024, &[("bruck", 2.0), ("pairwise", 1.0)]),
             ],
         );
+        // One entry for a collective, whose sizes are ascending.
+        let of_ranks = |n_ranks| Contest { n_ranks, ..example() };
+        let text = openmpi_rules(&[of_ranks(8), of_ranks(2), alltoall.clone(), of_ranks(2)]);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.contains("message")).collect();
+        let expected = [
+            "2 # number of collectives",
+            "2 # allreduce",
+            "2 # number of communicator sizes",
+            "2 # ranks",
+            "0 3 0 0 # recursive_doubling",
+            "65536 4 0 0 # ring",
+            "8 # ranks",
+            "0 3 0 0 # recursive_doubling",
+            "65536 4 0 0 # ring",
+            "3 # alltoall",
+        ];
+        assert_eq!(lines[..expected.len()], expected);
         // Bytes of all ranks.
         assert!(openmpi_rules(&[alltoall]).ends_with("0 3 0 0 # bruck\n4096 2 0 0 # pairwise\n"));
     }

@@ -165,7 +165,8 @@ fn varies(point: &Point) -> bool {
 pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let measured = point.measured()?;
     let definition = Definition::find(&measured.numbers.value.definition)?;
-    let n_values = (measured.reps.inner * measured.numbers.value.divisor).max(1);
+    let [inner, divisor] = [measured.reps.inner, measured.numbers.value.divisor].map(u64::from);
+    let n_values = (inner * divisor).max(1);
     let samples = measured.samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
     let is_whole = n_ranks > 0 && samples.is_length(samples.data.len());

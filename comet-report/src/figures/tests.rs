@@ -213,6 +213,16 @@ fn samples_are_values_again_by_their_definitions() {
         assert_eq!(comet_stats::median(&values), Some(time.median), "{}", point.kernel);
         assert_eq!(values.len(), time.n);
     }
+    let is_halved = |point: &&Point| {
+        point.measured().is_some_and(|of| of.samples.is_some() && of.numbers.value.divisor == 2)
+    };
+    let mut many = runs[0].points.iter().find(is_halved).unwrap().clone();
+    let of_one = samples::values_ns(&many).unwrap();
+    let reps = &mut many.measured_mut().unwrap().reps;
+    let factor = f64::from(u32::MAX) / f64::from(reps.inner);
+    reps.inner = u32::MAX;
+    let of_many = samples::values_ns(&many).unwrap();
+    assert!(of_one.iter().zip(of_many).all(|(one, of)| (one / factor / of - 1.0).abs() < 1e-9));
     let mut cut = runs[0].points[1].clone();
     cut.measured_mut().unwrap().samples.as_mut().unwrap().data.pop();
     assert_eq!(samples::values_ns(&cut), None);

@@ -155,7 +155,7 @@ impl Layout for Osu {
             Numbers::Bandwidth => vec![megabytes_per_s(point, means)],
             Numbers::MessageRate => {
                 let rate = megabytes_per_s(point, means);
-                vec![rate, rate.zip(size.filter(|size| *size > 0)).map(per_message)]
+                vec![rate, per_message(rate, size)]
             }
             _ => vec![means.map(|means| means.avg_us)],
         };
@@ -174,7 +174,7 @@ impl Layout for Osu {
         if !rates.is_empty() && self.has_profile {
             text += &format!("\n# Message Rate Profile\n{}", head_of_windows());
             text.extend(rates.into_iter().map(|(size, rates)| {
-                row_of_windows(size, rates.map(|rate| Some(per_message((rate?, size)))))
+                row_of_windows(size, rates.map(|rate| per_message(rate, Some(size))))
             }));
         }
         text
@@ -227,9 +227,10 @@ fn datatype(point: &Point) -> String {
     format!("MPI_{}", element.to_uppercase())
 }
 
-/// Messages of `size` bytes a second, at a rate in MB a second.
-fn per_message((megabytes_per_s, size): (f64, u64)) -> f64 {
-    megabytes_per_s * 1e6 / size as f64
+/// Messages of `size` bytes a second, at a rate in MB a second; `None` for messages without bytes.
+fn per_message(megabytes_per_s: Option<f64>, size: Option<u64>) -> Option<f64> {
+    let size = size.filter(|size| *size > 0)?;
+    Some(megabytes_per_s? * 1e6 / size as f64)
 }
 
 /// Rate of one operation, over its mean time.
@@ -424,6 +425,25 @@ mod tests {
         // A graph of the user, over a transport that makes none.
         text += &render("osu", &records("neighbor_allgather", &on(0, 0, None), None));
         check_golden("format-osu-neighbours.txt", &text);
+    }
+
+    #[test]
+    fn messages_without_bytes_have_no_rate_by_their_bytes() {
+        let names = ["length_bytes", "window", "procs"];
+        let params: Vec<_> = [0, 4]
+            .into_iter()
+            .flat_map(|length| WINDOWS.map(|window| numbers(names, [length, window, 4])))
+            .collect();
+        let mut records = points_of("mbw_mr", &params);
+        let Record::Run(run) = &mut records[0] else { unreachable!() };
+        run.labels.insert(COLUMNS_LABEL.into(), VARIED.into());
+        let text = render("osu", &records);
+        let (rates, messages) = text.split_once("# Message Rate Profile\n").unwrap();
+        let row = |text: &str| -> Vec<String> {
+            let row = text.lines().find(|line| line.starts_with("0 ")).unwrap();
+            row.split_whitespace().skip(1).map(str::to_owned).collect()
+        };
+        assert_eq!((row(rates), row(messages)), (vec!["0.00".into(); 8], vec!["-".into(); 8]));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::sync::SharedCell;
 /// Bytes of a piece: it fills the ring.
 const PIECE_BYTES: usize = BROADCAST_RING_BYTES;
 
-/// What stands for a buffer or a piece: the cell of a board.
+/// A buffer or a piece: the cell of a board.
 type Piece = SharedCell<[u8; CELL_BYTES]>;
 
 /// Writes the first byte of `piece`.

@@ -126,7 +126,7 @@ pub(super) fn both_ranks_get_the_sums_of_vectors() {
     two_ranks(sum, sum);
 }
 
-/// What each rank gives to `call`: its bytes are its number and those after.
+/// Input of each rank to `call`: its bytes are its number and those after.
 fn give(t: &Shm, call: &Collective) -> Vec<u8> {
     let [input, mut output] =
         [call.input_bytes(t.rank(), t.n_ranks()), call.output_bytes(t.rank(), t.n_ranks())]

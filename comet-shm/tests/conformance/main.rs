@@ -265,6 +265,26 @@ fn ranks_that_disagree_about_a_collective_are_refused() -> bool {
     roots && lengths && kinds && parts && places
 }
 
+/// A collective that the transport does not carry out itself is known before, so that no rank makes a plan
+/// of messages while it is timed.
+fn a_collective_of_messages_is_known_before() -> bool {
+    ends_with(0, &job(4), |t| {
+        let of = |kind, parts| t.has_own(&Collective::new(kind, parts).in_place());
+        let all = |length: usize| Parts::packed(vec![length; 4]);
+        let own = [
+            of(Kind::Alltoall, Parts::Equal(8 << 10)),
+            of(Kind::Allgather, Parts::Equal(8 << 10)),
+            of(Kind::Allgather, all(8 << 10)),
+        ];
+        let of_messages = [
+            of(Kind::Alltoall, Parts::Equal((8 << 10) + 1)),
+            of(Kind::Alltoall, all(8 << 10)),
+            of(Kind::Alltoall, all(8)),
+        ];
+        u8::from(own != [true; 3] || of_messages != [false; 3])
+    })
+}
+
 /// Gathers parts so long that each rank copies its own into the message of the root.
 fn gather_long(t: &Shm, root: Rank, length: usize) -> Result<()> {
     let call = Collective::new(Kind::Gather, Parts::Equal(length)).with_root(root);
@@ -343,7 +363,7 @@ fn main() -> ExitCode {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
         test(&name, a_rank_that_ends_early_is_named(code));
     }
-    let tests: [Test; 13] = [
+    let tests: [Test; 14] = [
         ("a_panic_is_named", a_panic_is_named),
         ("a_stuck_rank_is_named", a_stuck_rank_is_named),
         ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
@@ -364,6 +384,7 @@ fn main() -> ExitCode {
             "a_rank_that_ends_between_collectives_is_named",
             a_rank_that_ends_between_collectives_is_named,
         ),
+        ("a_collective_of_messages_is_known_before", a_collective_of_messages_is_known_before),
         ("ranks_that_disagree_about_a_root", ranks_that_disagree_about_a_root_are_refused),
         ("vectors_are_added_up_wherever_they_lie", vectors_are_added_up_wherever_they_lie),
     ];

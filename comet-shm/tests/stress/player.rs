@@ -254,7 +254,7 @@ impl Memory {
         &mut self.block[self.at.clone()]
     }
 
-    /// Whether bytes beside its own have been written.
+    /// True if bytes beside its own have been written.
     fn is_touched_outside(&self) -> bool {
         let (before, rest) = self.block.split_at(self.at.start);
         let after = &rest[self.at.len()..];

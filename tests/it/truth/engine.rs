@@ -137,6 +137,24 @@ fn definitions_of_one_broadcast_differ_by_what_they_say() {
 }
 
 #[test]
+fn a_rank_without_a_part_is_in_the_barriers_that_a_definition_times() {
+    // Of three ranks the last has no partner.
+    let bench = Bench::new(&machines::flat(), 3);
+    for id in ["imb/uniband", "imb/biband", "model/bisection"] {
+        let case = bench.case(id, &[4, 96]).expect("two of the ranks are a pair");
+        let time_ns = |definition| {
+            let settings = Settings { definition: Some(definition), ..settings(3, 10) };
+            let series = &bench.measure(&[case], &settings)[0].series[0];
+            assert_eq!((series.definition, series.ranks.len()), (definition, 1), "{id}");
+            series.summary.median
+        };
+        let closed_ns = time_ns(Definition::ClosedByBarrier);
+        let alone_ns = time_ns(Definition::BarrierSubtracted);
+        assert!(0.0 < alone_ns && alone_ns < closed_ns, "{id}: {alone_ns} {closed_ns}");
+    }
+}
+
+#[test]
 fn a_skew_of_the_starts_is_no_part_of_the_completion() {
     let bench = Bench::new(&machines::flat(), 4);
     let case = bench.case("comet/barrier", &[]).expect("4 ranks have a barrier");

@@ -29,12 +29,11 @@ pub struct Algorithm {
     pub name: &'static str,
     /// One line of description.
     pub summary: &'static str,
-    /// What it needs.
     needs: Needs,
     write: fn(&mut Planner<'_>),
 }
 
-/// What an algorithm needs of ranks and parts.
+/// Needs of an algorithm, in ranks and parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     Nothing,

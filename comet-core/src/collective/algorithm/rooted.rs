@@ -210,7 +210,7 @@ pub(super) fn chain_reduce(p: &mut Planner<'_>) {
     }
 }
 
-/// What this rank gives to a gather.
+/// Part of this rank in a gather.
 pub(super) fn given(p: &Planner<'_>) -> Span {
     if p.call.is_in_place_on(p.rank) { p.output().at(p.call.parts().of(p.rank)) } else { p.input() }
 }

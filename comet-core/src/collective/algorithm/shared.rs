@@ -170,14 +170,19 @@ pub(super) fn linear_scan(p: &mut Planner<'_>) {
 }
 
 pub(super) fn linear_exscan(p: &mut Planner<'_>) {
-    let (own, output, is_last) = (scanned(p), p.output(), p.rank + 1 == p.n_ranks);
-    let partial = p.scratch(own.length);
-    p.copy(own, partial);
+    let (own, output) = (scanned(p), p.output());
+    // The last rank sends nothing, and has nothing to combine.
+    let partial = (p.rank + 1 < p.n_ranks).then(|| p.scratch(own.length));
+    if let Some(partial) = partial {
+        p.copy(own, partial);
+    }
     if p.rank > 0 {
         p.recv_alone(p.rank - 1, output);
-        p.combine(output, partial);
     }
-    if !is_last {
+    if let Some(partial) = partial {
+        if p.rank > 0 {
+            p.combine(output, partial);
+        }
         p.send_alone(p.rank + 1, partial);
     }
 }
