@@ -380,6 +380,20 @@ fn a_collective_of_imb_runs_on_two_ranks_on_four_and_on_all() {
 }
 
 #[test]
+fn two_names_of_one_operation_have_a_table_each() {
+    let folder = Folder::new();
+    let line = "IMB-MPI1 PingPingSpecificSource PingPing -include PingPong,PingPongSpecificSource \
+                -msglog 2:2 -iter 5 --transport=sim --out r.jsonl";
+    let output = folder.run(line).success();
+    let titles = output.stdout.lines().filter_map(|line| line.strip_prefix("# Benchmarking "));
+    let titles: Vec<_> = titles.map(str::trim_end).collect();
+    let expected = ["PingPingSpecificSource", "PingPing", "PingPong", "PingPongSpecificSource"];
+    assert_eq!(titles, expected, "{output:#?}");
+    assert_eq!(numbers(&output).len(), 8, "{output:#?}");
+    folder.run("validate r.jsonl").success();
+}
+
+#[test]
 fn ranks_without_a_part_wait_in_a_barrier() {
     let line = "run echo -n 4 -s 8 --profile quick --samples 2 --format imb --out none";
     let output = Folder::new().run(line).success();

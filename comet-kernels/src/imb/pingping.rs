@@ -72,11 +72,7 @@ impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
             "Two ranks send to each other at the same time, by unblocked sends"
         },
         class: Class::Exchange,
-        aliases: if ANY {
-            &["IMB:PingPingAnySource"]
-        } else {
-            &["IMB:PingPing", "IMB:PingPingSpecificSource"]
-        },
+        aliases: if ANY { &["IMB:PingPingAnySource"] } else { &["IMB:PingPing"] },
         axes: &[AxisUse {
             axis: &LENGTH_BYTES,
             sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"],

@@ -108,15 +108,14 @@ pub(super) fn translate(
     asked.translate(around)
 }
 
-/// The benchmark `word`, which a kernel stands for.
+/// The benchmark `word`.
 fn benchmark(word: &str) -> Result<&'static Benchmark, Stop> {
-    let found = SUITE.find(word).filter(|benchmark| benchmark.kernel().is_some());
-    found.ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
+    SUITE.find(word).ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
 }
 
 /// The names of the benchmarks, as IMB lists them.
 fn listed() -> String {
-    let mut benchmarks: Vec<_> = SUITE.here().collect();
+    let mut benchmarks: Vec<_> = SUITE.benchmarks.iter().collect();
     benchmarks.sort_by_key(|benchmark| benchmark.name);
     let line = |of: &&Benchmark| {
         let mark = if of.is_default { "" } else { " (non-default)" };
@@ -300,7 +299,8 @@ impl Asked {
     /// Takes the benchmarks of IMB if none is named.
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
-            self.benchmarks = SUITE.here().filter(|benchmark| benchmark.is_default).collect();
+            self.benchmarks =
+                SUITE.benchmarks.iter().filter(|benchmark| benchmark.is_default).collect();
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -316,7 +316,7 @@ impl Asked {
         if has_pair {
             require_two(PROGRAM, "a pair", &self.words, around)?;
         }
-        if self.benchmarks.iter().any(|benchmark| benchmark.kernel() == Some("comet/echo")) {
+        if self.benchmarks.iter().any(|benchmark| benchmark.kernel == "comet/echo") {
             self.words.set("--hops", 1);
         }
         self.limit_loops();

@@ -66,8 +66,7 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
-    let known = SUITE.find(program).filter(|found| found.kernel().is_some());
-    let Some(known) = known else { return Err(not_here(&SUITE, "", program)) };
+    let Some(known) = SUITE.find(program) else { return Err(not_here(&SUITE, "", program)) };
     let numbers = known.numbers;
     let Reading { options, ours, plain: places, mut notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;

@@ -471,8 +471,8 @@ fn help_names_what_is_understood() {
 fn every_program_here_is_an_alias_of_a_kernel() {
     let infos = catalogue::infos();
     for (prefix, suite) in [("OSU", &osu_suite::SUITE), ("IMB", &imb_suite::SUITE)] {
-        for benchmark in suite.here() {
-            let info = infos.iter().find(|info| Some(&*info.id()) == benchmark.kernel());
+        for benchmark in suite.benchmarks {
+            let info = infos.iter().find(|info| info.id() == benchmark.kernel);
             let alias = format!("{prefix}:{}", benchmark.name);
             assert!(info.expect("a kernel").aliases.contains(&&*alias), "{alias}");
         }
