@@ -3,7 +3,7 @@
 use comet_core::collective::Element;
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::format::{DATA_TYPE_LABEL, ROWS_LABEL};
+use comet_report::format::{DATA_TYPE_LABEL, LENGTHS_LABEL, ROWS_LABEL};
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
@@ -105,6 +105,11 @@ pub(super) fn translate(
     plain.iter().try_for_each(|names| asked.include(names))?;
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     asked.complete();
+    if asked.benchmarks.is_empty() {
+        return Err(Stop::Help(
+            "# note: nothing is measured: -exclude names all benchmarks\n".into(),
+        ));
+    }
     asked.translate(around)
 }
 
@@ -358,32 +363,39 @@ impl Asked {
         }
     }
 
-    /// Adds the lengths, if there are any: whole numbers of elements, and none above the longest.
+    /// Adds the lengths: whole numbers of elements, and none above the longest.
     fn add_lengths(&mut self) {
-        if !self.has(|numbers| numbers != Numbers::Barrier) {
-            return;
-        }
         let (min, max) = self.logs;
+        let has_lengths = self.has(|numbers| numbers != Numbers::Barrier);
         let unit_bytes = Element::find(self.data_type).map_or(1, Element::bytes);
-        if unit_bytes > 1
-            || (self.list.is_some() && self.has(|numbers| numbers == Numbers::Reduction))
-        {
+        let has_list = self.list.is_some() && self.has(|numbers| numbers == Numbers::Reduction);
+        if has_lengths && (unit_bytes > 1 || has_list) {
             self.words.set("--unit", unit_bytes);
         }
-        let Some(list) = &self.list else {
-            let zero = if self.has_zero { "0," } else { "" };
-            self.words.set("--sizes", format!("{zero}{}", doubling(1 << min, 1 << max)));
-            return;
+        let sizes = match &self.list {
+            Some(list) => {
+                let most: u64 = 1 << max;
+                let longer = list.iter().find(|length| has_lengths && **length > most);
+                self.notes.extend(longer.map(|longer| {
+                    format!(
+                        "lengths end at {most} bytes, which {longer} becomes, unless -msglog says \
+                         otherwise"
+                    )
+                }));
+                let lengths = list.iter().map(|length| (*length).min(most).to_string());
+                lengths.collect::<Vec<_>>().join(",")
+            }
+            None => {
+                let zero = if self.has_zero { "0," } else { "" };
+                format!("{zero}{}", doubling(1 << min, 1 << max))
+            }
         };
-        let most: u64 = 1 << max;
-        if let Some(longer) = list.iter().find(|length| **length > most) {
-            self.notes.push(format!(
-                "lengths end at {most} bytes, which {longer} becomes, unless -msglog says otherwise"
-            ));
+        if has_lengths {
+            self.words.set("--sizes", sizes);
+        } else {
+            // The head names them.
+            self.words.label(format!("{LENGTHS_LABEL}={sizes}"));
         }
-        let lengths: Vec<String> =
-            list.iter().map(|length| (*length).min(most).to_string()).collect();
-        self.words.set("--sizes", lengths.join(","));
     }
 
     /// Adds the types of elements of messages and of reductions.

@@ -335,7 +335,7 @@ impl Words {
     /// A command line that measures what `names` select by the rules and in the layout of `suite`,
     /// with the user's own options behind.
     fn run(self, suite: &Suite, names: impl Iterator<Item = &'static str>) -> Vec<String> {
-        let mut words = vec!["run".to_owned()];
+        let mut words = vec!["run".to_owned(), "--accept-limits".to_owned()];
         words.extend(names.map(|name| format!("{}:{name}", suite.name)));
         let of_suite = ["--rules", "--format"].map(|option| (option, suite.id.to_owned()));
         let is_free = |option: &str| self.value(option).is_none();
