@@ -135,7 +135,7 @@ const FLAGS: &[Flag] = &[
     of("n", &["-N", "--nhbr"], Needed("WHICH"), Obeyed, "neighbours: cart:DIMENSIONS:RADIUS, on a torus, or graph:FILE, with an edge SOURCE,DESTINATION a line: cart:1:1"),
     of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
     of("lwmcrn", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
-    of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
+    of("", &["-u", "--validation-warmup"], Needed("N"), Obeyed, "0 to 10 operations before those that are checked, without effect: data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),

@@ -343,6 +343,8 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
     for (line, sentence) in [
         ("osu_bw -b double", "osu_bw: 'double' for -b: write single or multiple"),
         ("osu_mbw_mr -V -W 8", "osu_mbw_mr: windows are those of -W or of -V (leave one out)"),
+        ("osu_latency -u 11", "osu_latency: '11' for -u: it is a number from 0 to 10 (write 5)"),
+        ("osu_bcast -c -u x", "osu_bcast: 'x' for -u: it is a number from 0 to 10 (write 5)"),
         ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
         ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks are 2 pairs (write 2)"),
         (
@@ -360,11 +362,13 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
         ),
         (
             "osu_bw -T mpi_int,mpi_double",
-            "osu_bw: 'mpi_double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
+            "osu_bw: 'mpi_double' for -T: types are mpi_char, mpi_int, mpi_float, and all for \
+             these three (write one, or several with commas between them)",
         ),
         (
             "osu_reduce -T double",
-            "osu_reduce: 'double' for -T: types are mpi_char, mpi_int, mpi_float or all (write all)",
+            "osu_reduce: 'double' for -T: types are mpi_char, mpi_int, mpi_float, and all for \
+             these three (write one, or several with commas between them)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
