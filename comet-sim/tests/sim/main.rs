@@ -2,3 +2,4 @@
 
 mod clocks;
 mod conformance;
+mod messages;
