@@ -170,8 +170,7 @@ variants_of() { # NAME
 common_names() {
     local own
     if [[ $suite = imb ]]; then
-        # Names with SpecificSource are others of kernels that are here already, which run once.
-        "$comet" IMB-MPI1 -list | sed -n '/SpecificSource/d; s/^    \([^ ]*\).*/\1/p'
+        "$comet" IMB-MPI1 -list | sed -n 's/^    \([^ ]*\).*/\1/p'
         return
     fi
     for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \

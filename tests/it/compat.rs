@@ -273,7 +273,7 @@ fn each_datatype_of_messages_has_a_table() {
     let output = folder.run(line).success();
     assert_eq!(shape(&output).last().map(String::as_str), Some("12"), "{output:#?}");
     assert_eq!(numbers(&output).len(), 1, "{output:#?}");
-    let output = folder.run("osu_latency -m 3:6 -i 5 -T mpi_int --transport=sim").code(6);
+    let output = folder.run("osu_latency -m 3:6 -i 5 -T mpi_int --transport=sim").success();
     assert!(output.stdout.contains("3 bytes are no whole number of int elements"), "{output:#?}");
     folder.run("osu_latency -T mpi_long").code(2).notes("'mpi_long' for -T: types are mpi_char");
     folder.run("osu_latency -D vect:8:4").code(2).notes("-D vect:8:4 is not supported: messages");
@@ -377,6 +377,54 @@ fn a_collective_of_imb_runs_on_two_ranks_on_four_and_on_all() {
     let lines: Vec<_> = output.stdout.lines().filter(is_processes).map(str::trim_end).collect();
     let expected = ["# #processes = 2", "# #processes = 4", "# #processes = 6"];
     assert_eq!(lines, expected, "{output:#?}");
+}
+
+#[test]
+fn two_names_of_one_operation_have_a_table_each() {
+    let folder = Folder::new();
+    let line = "IMB-MPI1 PingPingSpecificSource PingPing -include PingPong,PingPongSpecificSource \
+                -msglog 2:2 -iter 5 --transport=sim --out r.jsonl";
+    let output = folder.run(line).success();
+    let titles = output.stdout.lines().filter_map(|line| line.strip_prefix("# Benchmarking "));
+    let titles: Vec<_> = titles.map(str::trim_end).collect();
+    let expected = ["PingPingSpecificSource", "PingPing", "PingPong", "PingPongSpecificSource"];
+    assert_eq!(titles, expected, "{output:#?}");
+    assert_eq!(numbers(&output).len(), 8, "{output:#?}");
+    folder.run("validate r.jsonl").success();
+}
+
+#[test]
+fn barriers_alone_have_the_head_and_the_last_row_of_the_original() {
+    let output = Folder::new().run("IMB-MPI1 Barrier -msglog 2:3 --transport=sim").success();
+    let lengths =
+        "# Minimum message length in bytes:   0\n# Maximum message length in bytes:   8\n#\n";
+    let output = output.prints(lengths);
+    assert_eq!(numbers(&output).len(), 1, "{output:#?}");
+    let line = "IMB-MPI1 Bcast Barrier -time 0.00000001 -msglog 2:3 --transport=sim --ranks=2";
+    Folder::new().run(line).prints("\n            8 time-out.; Time limit (secs_per_sample");
+}
+
+#[test]
+fn limits_that_leave_out_all_lengths_are_no_failure_of_another_program() {
+    let folder = Folder::new();
+    let nothing = "note: nothing that was asked for was measured: ";
+    for (line, row) in [
+        ("IMB-MPI1 Bcast -msgsize 64 -mem 0.000000001", "64 out-of-mem."),
+        ("IMB-MPI1 PingPong -time 0.00000001", "0 time-out."),
+        ("osu_latency -m 1:2 -T mpi_int", "# Size       Avg Latency(us)"),
+    ] {
+        let line = format!("{line} --ranks=2");
+        folder.run(&line).success().notes(nothing).prints(row);
+    }
+    folder
+        .run("IMB-MPI1 Bcast -exclude Bcast")
+        .success()
+        .prints("# note: nothing is measured: -ex");
+    let line = "run echo -n 2 --hops 1 -s 8 --mem 1 --profile quick --out none --format none";
+    folder
+        .run(line)
+        .code(6)
+        .notes("error: nothing that was asked for was measured: needs 16 bytes");
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn a_kernel_has_one_page_under_all_of_its_names() {
         "\nRate: length_bytes / one-way time.\n",
         "\n- length_bytes (size, B): length of one message in bytes\n  - quick: ",
         "\nCaution: ",
-        "\nEquivalents: IMB:PingPong, IMB:PingPongSpecificSource, OSU:osu_latency, parkbench/comms1.\n",
+        "\nEquivalents: IMB:PingPong, OSU:osu_latency, parkbench/comms1.\n",
     ] {
         assert!(page.contains(part), "no '{part}' in\n{page}");
     }

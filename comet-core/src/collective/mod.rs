@@ -68,6 +68,11 @@ pub fn barrier<T: Transport>(t: &T) -> Result<()> {
     Ok(())
 }
 
+/// Number of messages of such a barrier.
+pub fn messages_of_barrier(n_ranks: usize) -> u64 {
+    n_ranks as u64 * u64::from(n_ranks.next_power_of_two().ilog2())
+}
+
 /// Barrier of a power of two of ranks: in round `i` each rank exchanges a signal with the rank whose
 /// number differs in bit `i`, its neighbour on a hypercube.
 ///

@@ -128,6 +128,11 @@ impl Plan {
         self.ends.len()
     }
 
+    /// Number of its messages, to and from other ranks.
+    pub fn n_messages(&self) -> usize {
+        self.messages.len()
+    }
+
     /// Round number `index`; `None` after the last.
     #[inline]
     pub(super) fn round(&self, index: usize) -> Option<Round<'_>> {

@@ -236,6 +236,9 @@ pub struct KernelInfo {
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
     pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
+    /// About the number of messages of one operation, of all ranks, where messages carry it out; the
+    /// time of a simulation follows from it.
+    pub messages_per_op: fn(&Case, &World<'_>) -> u64,
     /// True if the buffers of an operation may be others than those of the one before.
     pub is_movable: bool,
     /// True if its checks look at what arrived; without, no record calls its points verified.
@@ -268,6 +271,7 @@ impl KernelInfo {
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),
             },
             bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
+            messages_per_op: |_, _| 2,
             is_movable: true,
             is_checked: true,
             is_touchable: false,
@@ -283,6 +287,7 @@ impl KernelInfo {
             timing: Timing::Single,
             admits: |_, world| world.require_ranks(2),
             bytes_per_rank: |_, _| 0,
+            messages_per_op: |_, world| 2 * world.n_ranks as u64,
             ..Self::pair(suite)
         }
     }
@@ -294,6 +299,7 @@ impl KernelInfo {
             participants: Participants::One,
             timing: Timing::Batched,
             admits: |_, _| Ok(()),
+            messages_per_op: |_, _| 0,
             ..Self::collective(suite)
         }
     }

@@ -24,6 +24,19 @@ pub fn of_time(spent_ns: f64, limit_ns: f64) -> String {
     format!("{OVER}they took {spent_s} s, {limit_s} s are allowed (see --loop-limits)")
 }
 
+/// End of the sentence of [`of_elements`].
+const ELEMENTS: &str = " elements";
+
+/// The sentence about a case of `length_bytes`, in which elements called `name` do not fit.
+pub fn of_elements(length_bytes: u64, name: &str) -> String {
+    format!("{length_bytes} bytes are no whole number of {name}{ELEMENTS}")
+}
+
+/// True if `sentence` is about a length that memory, time or elements leave out.
+pub fn is_of_length(sentence: &str) -> bool {
+    needed_bytes(sentence).is_some() || is_of_time(sentence) || sentence.ends_with(ELEMENTS)
+}
+
 /// True if `sentence` is one of [`of_time`].
 pub fn is_of_time(sentence: &str) -> bool {
     sentence.starts_with(OVER)
@@ -41,6 +54,11 @@ mod tests {
         let expected = "the time of all lengths is over: they took 2.5 s, 2 s are allowed (see \
                         --loop-limits)";
         assert_eq!(time, expected);
-        assert_eq!(needed_bytes("needs at least 2 ranks, there is 1 (ask for -n 2)"), None);
+        let elements = of_elements(2, "int");
+        assert_eq!(elements, "2 bytes are no whole number of int elements");
+        let ranks = "needs at least 2 ranks, there is 1 (ask for -n 2)";
+        assert_eq!(needed_bytes(ranks), None);
+        assert!([memory, time, elements].iter().all(|sentence| is_of_length(sentence)));
+        assert!(!is_of_length(ranks));
     }
 }

@@ -43,8 +43,7 @@ impl<'a> World<'a> {
     pub fn admit(&self, case: &Case) -> Result<(), String> {
         self.buffers.admit(case.info)?;
         if let Some(element) = case.element().filter(|_| !case.has_whole_elements()) {
-            let (length, name) = (case.value(&LENGTH_BYTES), element.name());
-            return Err(format!("{length} bytes are no whole number of {name} elements"));
+            return Err(refusal::of_elements(case.value(&LENGTH_BYTES), element.name()));
         }
         (case.info.admits)(case, self)?;
         self.fits(case)

@@ -89,6 +89,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,
+        messages_per_op: |_, world| collective::messages_of_barrier(world.n_ranks),
         is_movable: false,
         baseline_for: if NAIVE { Some("comet/barrier") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })

@@ -75,6 +75,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
             .rated(rates::of_collective(Kind::Broadcast))],
         timing: Timing::Batched,
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
+        messages_per_op: |_, world| world.n_ranks.saturating_sub(1) as u64,
         baseline_for: if NAIVE { Some("comet/broadcast") } else { None },
         ..KernelInfo::collective(if NAIVE { "naive" } else { "comet" })
     };

@@ -35,7 +35,7 @@ impl<T: Transport> Pattern<T> for Echo {
         name: "echo",
         file: include_str!("echo.rs"),
         summary: "One-way time of a message, half of the round trip to a partner",
-        aliases: &["IMB:PingPong", "IMB:PingPongSpecificSource", "OSU:osu_latency"],
+        aliases: &["IMB:PingPong", "OSU:osu_latency"],
         axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
         series: &[Series::one_way("echo")],
         is_touchable: true,

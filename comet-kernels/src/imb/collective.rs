@@ -274,6 +274,15 @@ fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
     of_buffers.saturating_mul(n_copies)
 }
 
+/// Number of messages of the algorithm that carries the call out where the transport has no way of its
+/// own.
+fn messages_per_op(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
+    let n_ranks = world.n_ranks;
+    let call = collective(spec, case, |rank| part_bytes(spec, case, rank, n_ranks), n_ranks);
+    let by = algorithm(spec.kind, case).ok().flatten();
+    by.unwrap_or_else(|| algorithm::automatic(&call, n_ranks)).n_messages(&call, n_ranks)
+}
+
 /// One call, and its plan if an algorithm carries it out.
 pub(crate) struct Prepared<T: Transport> {
     pub(crate) call: Collective,
@@ -445,6 +454,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
             })],
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
+        messages_per_op: |case, world| messages_per_op(&SPECS[INDEX], case, world),
         ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })
     };
     type Part = Part<T>;

@@ -5,6 +5,7 @@ pub mod parallel;
 pub mod pingping;
 pub mod pingpong;
 pub mod reduce_local;
+pub mod specific_source;
 pub mod windows;
 
 use comet_core::kernel::prelude::*;
@@ -15,14 +16,17 @@ use parallel::Ring;
 use pingping::PingPing;
 use pingpong::PingPong;
 use reduce_local::ReduceLocal;
+use specific_source::{PingPingAgain, PingPongAgain};
 use windows::{Biband, Uniband};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
     const {
         &[
+            &Timed(PingPongAgain),
             &Timed(PingPong),
             &Timed(PingPing::<false>),
+            &Timed(PingPingAgain),
             &Timed(PingPing::<true>),
             &Timed(Ring::<false>),
             &Timed(Ring::<true>),

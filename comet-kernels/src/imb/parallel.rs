@@ -139,6 +139,7 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(1 + n_messages(BOTH)),
+        messages_per_op: |_, world| n_messages(BOTH) * world.n_ranks as u64,
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;

@@ -74,11 +74,7 @@ impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
             "Two ranks send to each other at the same time, by unblocked sends"
         },
         class: Class::Exchange,
-        aliases: if ANY {
-            &["IMB:PingPingAnySource"]
-        } else {
-            &["IMB:PingPing", "IMB:PingPingSpecificSource"]
-        },
+        aliases: if ANY { &["IMB:PingPingAnySource"] } else { &["IMB:PingPing"] },
         axes: &[axes::DOUBLING],
         series: &[
             Series::on_test_node("pingping").moving(|case, _| Some(case.value(&LENGTH_BYTES)))

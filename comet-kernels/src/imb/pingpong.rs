@@ -18,7 +18,8 @@
 //! **Verified by**: other test data in each direction; contents, source and length on both sides.
 //!
 //! **Caution**: IMB receives messages with any tag too, for which CoMet has no call. With the sender as
-//! the only source, as in `PingPong`, the operation is that of `comet/echo`.
+//! the only source, as in `PingPong`, the operation is that of `comet/echo`; a run that has both names
+//! of IMB for it has `imb/pingpong_specific_source` too.
 
 use comet_core::kernel::prelude::*;
 

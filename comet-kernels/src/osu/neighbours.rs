@@ -257,6 +257,9 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
             };
             case.value(&LENGTH_BYTES).saturating_mul(n_parts)
         },
+        messages_per_op: |case, world| {
+            (world.n_ranks as u64).saturating_mul(n_neighbours(case, world))
+        },
         ..KernelInfo::collective("osu")
     };
     type Part = Part<T>;

@@ -128,8 +128,7 @@ impl<L: Layout> Blocks<L> {
     fn point(&mut self, point: &Point) -> String {
         let Self { layout, run, open, last_reason } = self;
         let run = run.as_deref();
-        let asked = run.map_or(vec![], |run| layout.suite().asked(run));
-        let benchmark = match benchmark_of(layout.suite(), &asked, point) {
+        let benchmark = match benchmark_of(layout.suite(), point) {
             Ok(benchmark) => benchmark,
             Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
             Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
@@ -163,29 +162,21 @@ impl<L: Layout> Blocks<L> {
 
 /// The benchmark of `suite` that `point` is of, by its kernel and definition, or by its name where
 /// it was imported; or else a sentence with the reason why there is none.
-fn benchmark_of(
-    suite: &Suite,
-    asked: &[&str],
-    point: &Point,
-) -> Result<&'static Benchmark, String> {
+fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, String> {
     let id = format!("{}/{}", point.suite, point.kernel);
-    let of_kernel =
-        suite.of_kernel(&id, asked).map(|(benchmark, wanted)| (benchmark, Some(wanted)));
-    let of_import = || Some((suite.find(&point.kernel)?, None));
-    let found = of_kernel.or_else(|| of_import().filter(|_| point.suite == suite.id));
-    let Some((benchmark, wanted)) = found else {
+    let of_kernel = suite.of_kernel(&id);
+    let of_import = || suite.find(&point.kernel).filter(|_| point.suite == suite.id);
+    let Some(benchmark) = of_kernel.or_else(of_import) else {
         return Err(format!("{id} is left out: {} has no layout for it", suite.name));
     };
-    if let (Some(wanted), Some(value)) = (wanted, point.value())
-        && value.definition != wanted.name()
+    let wanted = benchmark.definition.name();
+    if let Some(value) = point.value()
+        && of_kernel.is_some()
+        && value.definition != wanted
     {
         return Err(format!(
-            "{id} by {} is left out: {} of {} is by {} (add --rules {})",
-            value.definition,
-            benchmark.name,
-            suite.name,
-            wanted.name(),
-            suite.id
+            "{id} by {} is left out: {} of {} is by {wanted} (add --rules {})",
+            value.definition, benchmark.name, suite.name, suite.id
         ));
     }
     match stray(suite, point) {

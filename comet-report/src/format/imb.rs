@@ -68,8 +68,7 @@ impl Layout for Imb {
         let mut text = format!("{rule}\n#    {program}, in the layout of {version}\n{rule}\n");
         text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
         text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
-        text +=
-            &run.config.get("sizes").and_then(|sizes| sizes.as_str()).map_or("".into(), lengths);
+        text += &sizes(run).map_or(String::new(), lengths);
         text += &data_type(run);
         let element = element(run);
         text += &format!("# MPI_Datatype for reductions    :   {element} \n");
@@ -114,7 +113,11 @@ impl Layout for Imb {
         if self.ended.replace(of_block) == Some(of_block) {
             return Some(String::new());
         }
-        let size = size_bytes(point).filter(|_| numbers(block) != Numbers::Barrier);
+        // A barrier has no length; IMB prints the longest one there.
+        let size = match numbers(block) {
+            Numbers::Barrier => Some(longest_bytes(block.run)),
+            _ => size_bytes(point),
+        };
         let row = format!("{:>WIDTH$}{reason}", or_dash(size));
         if !has_row_for_each(block) {
             return Some(row + "\n");
@@ -193,6 +196,9 @@ pub const ROWS_LABEL: &str = "imb_multi";
 /// Name of the label with the value of `-data_type`, if that is no byte.
 pub const DATA_TYPE_LABEL: &str = "imb_data_type";
 
+/// Name of the label with the lengths of a run of barriers, which have none.
+pub const LENGTHS_LABEL: &str = "imb_lengths";
+
 /// The value of the first label.
 fn rows<'a>(block: &Block<'a>) -> Option<&'a str> {
     block.run?.labels.get(ROWS_LABEL).map(String::as_str)
@@ -229,20 +235,38 @@ fn system(run: &Run) -> String {
     known.map(|(title, fact)| format!("# {title}: {fact}\n")).collect()
 }
 
+/// The lengths of a run.
+fn sizes(run: &Run) -> Option<&str> {
+    let of_barriers = run.labels.get(LENGTHS_LABEL).map(String::as_str);
+    of_barriers.or_else(|| run.config.get("sizes")?.as_str())
+}
+
+/// The least and the largest length of a range; `None` for a list.
+fn range(sizes: &str) -> Option<[u64; 2]> {
+    let values = sweep::parse(sizes, None).ok().filter(|_| sizes.contains(".."))?;
+    Some([*values.first()?, *values.last()?])
+}
+
 /// Lines with the least and the largest length in bytes of a range, or about a list.
 fn lengths(sizes: &str) -> String {
-    let values = sweep::parse(sizes, None).ok().filter(|_| sizes.contains(".."));
-    match values.as_deref() {
-        Some([min, .., max]) => format!(
+    match range(sizes) {
+        Some([min, max]) => format!(
             "# Minimum message length in bytes:   {min}\n\
              # Maximum message length in bytes:   {max}\n#\n"
         ),
-        _ => "# Message lengths were user defined\n#\n".into(),
+        None => "# Message lengths were user defined\n#\n".into(),
     }
+}
+
+/// The largest length of a run, if that is a range, or else that of the standard mode.
+fn longest_bytes(run: Option<&Run>) -> u64 {
+    run.and_then(|run| range(sizes(run)?)).map_or(STANDARD_LONGEST, |[_, max]| max)
 }
 
 /// Lengths of a run in standard mode.
 const STANDARD_SIZES: &str = "0,1..4194304*2";
+/// The largest of them.
+const STANDARD_LONGEST: u64 = 4_194_304;
 
 /// A line with the mode of a run by the rules of IMB: standard, whose results are comparable, or
 /// optional, with what the user has changed.
@@ -410,7 +434,7 @@ mod tests {
         for (kernel, message, length, row) in [
             ("bcast", &*memory, 2048, format!("\n         2048{of_mem}")),
             ("uniband", &*time, 2048, format!("\n         2048{time_out}")),
-            ("barrier", &*time, 0, format!("\n            -{time_out}")),
+            ("barrier", &*time, 0, format!("\n      4194304{time_out}")),
             ("bcast", no_ranks, 2048, format!("\n# skipped: 2048 bytes: {no_ranks}\n")),
             // As import has them.
             ("bcast", of_mem.trim(), 2048, format!("\n         2048{of_mem}")),

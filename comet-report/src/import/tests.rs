@@ -379,6 +379,10 @@ fn words_in_place_of_numbers_become_a_status() {
         assert_eq!(found.failure(), Some(&Failure { status, message: words.into() }));
         assert_eq!(found.params.to_string(), "length_bytes=4194304 procs=2");
     }
+    // A barrier has no length: the number there counts nothing.
+    let head = "#repetitions t_min[usec] t_max[usec] t_avg[usec]\n";
+    let found = imb("Barrier", &format!("{head}4194304 time-out.; Time limit is over")).remove(0);
+    assert_eq!((found.params.to_string(), &*found.figures), ("procs=2".into(), &[][..]));
 }
 
 #[test]

@@ -285,7 +285,8 @@ impl Block {
             rate: number(Column::Rate)?,
             message_rate: number(Column::MessageRate)?,
             check,
-            figures: self.head.figures(&words),
+            // A number before words is a length, or stands for one.
+            figures: if failure.is_some() { Vec::new() } else { self.head.figures(&words) },
             failure: failure.map(|(_, failure)| failure),
         })
     }

@@ -2,14 +2,13 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::Same;
 use super::Effect::{Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Neighbours, PairsLatency,
     Parallel, Reduction, Windows,
 };
-use super::{Benchmark, Counterpart, Flag, Suite, flag};
+use super::{Benchmark, Flag, Suite, flag};
 use crate::record::RankStat;
 
 /// Width of every column.
@@ -43,48 +42,61 @@ pub static SUITE: Suite = Suite {
     n_messages: &[1, 2, 4],
 };
 
-const fn row(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> Benchmark {
-    Benchmark { name, title: name, numbers, is_default: true, counterpart }
+const fn row(
+    name: &'static str,
+    numbers: Numbers,
+    kernel: &'static str,
+    definition: Definition,
+) -> Benchmark {
+    Benchmark { name, title: name, numbers, is_default: true, kernel, definition }
 }
 
 /// A benchmark that runs only when it is named.
-const fn optional(name: &'static str, numbers: Numbers, counterpart: Counterpart) -> Benchmark {
-    Benchmark { is_default: false, ..row(name, numbers, counterpart) }
+const fn optional(
+    name: &'static str,
+    numbers: Numbers,
+    kernel: &'static str,
+    definition: Definition,
+) -> Benchmark {
+    Benchmark { is_default: false, ..row(name, numbers, kernel, definition) }
 }
 
-const ECHO: Counterpart = Same("comet/echo", Definition::HalfRoundTrip);
-const PINGPING: Counterpart = Same("imb/pingping", Definition::TestNode);
-
 const BENCHMARKS: &[Benchmark] = &[
-    row("PingPong", Latency, ECHO),
-    optional("PingPongSpecificSource", Latency, ECHO),
+    row("PingPong", Latency, "comet/echo", Definition::HalfRoundTrip),
     optional(
-        "PingPongAnySource",
+        "PingPongSpecificSource",
         Latency,
-        Same("imb/pingpong_any_source", Definition::HalfRoundTrip),
+        "imb/pingpong_specific_source",
+        Definition::HalfRoundTrip,
     ),
-    row("PingPing", Exchange, PINGPING),
-    optional("PingPingSpecificSource", Exchange, PINGPING),
-    optional("PingPingAnySource", Exchange, Same("imb/pingping_any_source", Definition::TestNode)),
-    row("Sendrecv", Parallel(2), Same("imb/sendrecv", Definition::LoopMean)),
-    row("Exchange", Parallel(4), Same("imb/exchange", Definition::LoopMean)),
-    row("Allreduce", Reduction, Same("imb/allreduce", Definition::CallMean)),
-    row("Reduce", Reduction, Same("imb/reduce", Definition::CallMean)),
-    row("Reduce_local", Reduction, Same("imb/reduce_local", Definition::CallMean)),
-    row("Reduce_scatter", Reduction, Same("imb/reduce_scatter", Definition::CallMean)),
-    row("Reduce_scatter_block", Reduction, Same("imb/reduce_scatter_block", Definition::CallMean)),
-    row("Allgather", Collective, Same("imb/allgather", Definition::CallMean)),
-    row("Allgatherv", Collective, Same("imb/allgatherv", Definition::CallMean)),
-    row("Gather", Collective, Same("imb/gather", Definition::CallMean)),
-    row("Gatherv", Collective, Same("imb/gatherv", Definition::CallMean)),
-    row("Scatter", Collective, Same("imb/scatter", Definition::CallMean)),
-    row("Scatterv", Collective, Same("imb/scatterv", Definition::CallMean)),
-    row("Alltoall", Collective, Same("imb/alltoall", Definition::CallMean)),
-    row("Alltoallv", Collective, Same("imb/alltoallv", Definition::CallMean)),
-    row("Bcast", Collective, Same("imb/bcast", Definition::CallMean)),
-    row("Barrier", Barrier, Same("comet/barrier", Definition::LoopMean)),
-    optional("Uniband", Windows(1), Same("imb/uniband", Definition::LoopMean)),
-    optional("Biband", Windows(2), Same("imb/biband", Definition::LoopMean)),
+    optional("PingPongAnySource", Latency, "imb/pingpong_any_source", Definition::HalfRoundTrip),
+    row("PingPing", Exchange, "imb/pingping", Definition::TestNode),
+    optional(
+        "PingPingSpecificSource",
+        Exchange,
+        "imb/pingping_specific_source",
+        Definition::TestNode,
+    ),
+    optional("PingPingAnySource", Exchange, "imb/pingping_any_source", Definition::TestNode),
+    row("Sendrecv", Parallel(2), "imb/sendrecv", Definition::LoopMean),
+    row("Exchange", Parallel(4), "imb/exchange", Definition::LoopMean),
+    row("Allreduce", Reduction, "imb/allreduce", Definition::CallMean),
+    row("Reduce", Reduction, "imb/reduce", Definition::CallMean),
+    row("Reduce_local", Reduction, "imb/reduce_local", Definition::CallMean),
+    row("Reduce_scatter", Reduction, "imb/reduce_scatter", Definition::CallMean),
+    row("Reduce_scatter_block", Reduction, "imb/reduce_scatter_block", Definition::CallMean),
+    row("Allgather", Collective, "imb/allgather", Definition::CallMean),
+    row("Allgatherv", Collective, "imb/allgatherv", Definition::CallMean),
+    row("Gather", Collective, "imb/gather", Definition::CallMean),
+    row("Gatherv", Collective, "imb/gatherv", Definition::CallMean),
+    row("Scatter", Collective, "imb/scatter", Definition::CallMean),
+    row("Scatterv", Collective, "imb/scatterv", Definition::CallMean),
+    row("Alltoall", Collective, "imb/alltoall", Definition::CallMean),
+    row("Alltoallv", Collective, "imb/alltoallv", Definition::CallMean),
+    row("Bcast", Collective, "imb/bcast", Definition::CallMean),
+    row("Barrier", Barrier, "comet/barrier", Definition::LoopMean),
+    optional("Uniband", Windows(1), "imb/uniband", Definition::LoopMean),
+    optional("Biband", Windows(2), "imb/biband", Definition::LoopMean),
 ];
 
 /// Values that switch an option on.

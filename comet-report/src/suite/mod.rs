@@ -43,8 +43,10 @@ pub struct Benchmark {
     pub numbers: Numbers,
     /// True if a command line without names runs it.
     pub is_default: bool,
-    /// The kernel that stands for it.
-    pub counterpart: Counterpart,
+    /// The id of the kernel that stands for it: the same operation on the same ranks.
+    pub kernel: &'static str,
+    /// The definition of its times.
+    pub(crate) definition: Definition,
 }
 
 /// The numbers of a benchmark beside the length.
@@ -110,15 +112,6 @@ impl Numbers {
     }
 }
 
-/// The kernel that stands for a foreign benchmark.
-#[derive(Clone, Copy, Debug)]
-pub enum Counterpart {
-    /// The id of a kernel with the same operation on the same ranks, and its definition.
-    Same(&'static str, Definition),
-    /// No kernel.
-    Missing,
-}
-
 /// The suite that printed `text`, by the titles in it.
 pub fn of_text(text: &str) -> Option<&'static Suite> {
     let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
@@ -131,24 +124,9 @@ impl Suite {
         self.benchmarks.iter().find(|benchmark| benchmark.name.eq_ignore_ascii_case(name))
     }
 
-    /// The benchmarks that a kernel stands for.
-    pub fn here(&self) -> impl Iterator<Item = &'static Benchmark> {
-        self.benchmarks.iter().filter(|benchmark| benchmark.kernel().is_some())
-    }
-
-    /// The benchmark that the kernel `id` stands for, of several the one `asked` for by name, and the
-    /// definition of its times.
-    pub(crate) fn of_kernel(
-        &self,
-        id: &str,
-        asked: &[&str],
-    ) -> Option<(&'static Benchmark, Definition)> {
-        let of = |benchmark: &'static Benchmark| match benchmark.counterpart {
-            Counterpart::Same(kernel, definition) if kernel == id => Some((benchmark, definition)),
-            _ => None,
-        };
-        let all = || self.benchmarks.iter().filter_map(of);
-        all().find(|(benchmark, _)| asked.contains(&benchmark.name)).or_else(|| all().next())
+    /// The benchmark that the kernel `id` stands for.
+    pub(crate) fn of_kernel(&self, id: &str) -> Option<&'static Benchmark> {
+        self.benchmarks.iter().find(|benchmark| benchmark.kernel == id)
     }
 
     /// The names by which `run` was asked for benchmarks.
@@ -160,16 +138,6 @@ impl Suite {
             Some(benchmark.name)
         };
         words.into_iter().flatten().filter_map(name).collect()
-    }
-}
-
-impl Benchmark {
-    /// The id of the kernel that stands for it, if there is one.
-    pub fn kernel(&self) -> Option<&'static str> {
-        match self.counterpart {
-            Counterpart::Same(kernel, _) => Some(kernel),
-            Counterpart::Missing => None,
-        }
     }
 }
 
@@ -228,12 +196,10 @@ mod tests {
 
     fn check(suite: &Suite) {
         for benchmark in suite.benchmarks {
-            let same = suite.benchmarks.iter().filter(|other| {
-                let kernel = benchmark.kernel();
-                let is_one = benchmark.is_default && other.is_default;
-                other.name == benchmark.name
-                    || is_one && kernel.is_some() && other.kernel() == kernel
-            });
+            let is_same = |other: &&Benchmark| {
+                other.name == benchmark.name || other.kernel == benchmark.kernel
+            };
+            let same = suite.benchmarks.iter().filter(is_same);
             assert_eq!(same.count(), 1, "{}", benchmark.name);
         }
         for flag in suite.flags {

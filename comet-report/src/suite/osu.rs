@@ -2,13 +2,12 @@
 
 use comet_core::definition::Definition;
 
-use super::Counterpart::Same;
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency, Reduction,
 };
-use super::{Benchmark, Counterpart, Effect, Flag, FlagValue, REFUSED, Suite};
+use super::{Benchmark, Effect, Flag, FlagValue, REFUSED, Suite};
 use crate::record::RankStat;
 
 /// The suite.
@@ -28,60 +27,61 @@ const fn row(
     name: &'static str,
     title: &'static str,
     numbers: Numbers,
-    counterpart: Counterpart,
+    kernel: &'static str,
+    definition: Definition,
 ) -> Benchmark {
-    Benchmark { name, title, numbers, is_default: true, counterpart }
+    Benchmark { name, title, numbers, is_default: true, kernel, definition }
 }
 
 #[rustfmt::skip] // One program a line.
 const PROGRAMS: &[Benchmark] = &[
-    row("osu_latency", "Latency Test", Latency, Same("comet/echo", Definition::HalfRoundTrip)),
+    row("osu_latency", "Latency Test", Latency, "comet/echo", Definition::HalfRoundTrip),
     row("osu_multi_lat", "Multi Latency Test", PairsLatency,
-        Same("osu/multi_lat", Definition::CallMean)),
-    row("osu_bw", "Bandwidth Test", Bandwidth, Same("osu/bw", Definition::TestNode)),
-    row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, Same("osu/bibw", Definition::TestNode)),
+        "osu/multi_lat", Definition::CallMean),
+    row("osu_bw", "Bandwidth Test", Bandwidth, "osu/bw", Definition::TestNode),
+    row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, "osu/bibw", Definition::TestNode),
     row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate,
-        Same("osu/mbw_mr", Definition::CallMean)),
+        "osu/mbw_mr", Definition::CallMean),
     row("osu_allgather", "Allgather Latency Test", Collective,
-        Same("imb/allgather", Definition::CallMean)),
+        "imb/allgather", Definition::CallMean),
     row("osu_allgatherv", "Allgatherv Latency Test", Collective,
-        Same("imb/allgatherv", Definition::CallMean)),
+        "imb/allgatherv", Definition::CallMean),
     row("osu_allreduce", "Allreduce Latency Test", Reduction,
-        Same("imb/allreduce", Definition::CallMean)),
+        "imb/allreduce", Definition::CallMean),
     row("osu_alltoall", "All-to-All Personalized Exchange Latency Test", Collective,
-        Same("imb/alltoall", Definition::CallMean)),
+        "imb/alltoall", Definition::CallMean),
     row("osu_bcast", "Broadcast Latency Test", Collective,
-        Same("imb/bcast", Definition::CallMean)),
+        "imb/bcast", Definition::CallMean),
     row("osu_barrier", "Barrier Latency Test", Barrier,
-        Same("comet/barrier", Definition::CallMean)),
+        "comet/barrier", Definition::CallMean),
     row("osu_alltoallv", "All-to-Allv Personalized Exchange Latency Test", Collective,
-        Same("imb/alltoallv", Definition::CallMean)),
+        "imb/alltoallv", Definition::CallMean),
     row("osu_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Collective,
-        Same("imb/alltoallw", Definition::CallMean)),
+        "imb/alltoallw", Definition::CallMean),
     row("osu_gatherv", "Gatherv Latency Test", Collective,
-        Same("imb/gatherv", Definition::CallMean)),
+        "imb/gatherv", Definition::CallMean),
     row("osu_scatterv", "Scatterv Latency Test", Collective,
-        Same("imb/scatterv", Definition::CallMean)),
+        "imb/scatterv", Definition::CallMean),
     row("osu_gather", "Gather Latency Test", Collective,
-        Same("imb/gather", Definition::CallMean)),
+        "imb/gather", Definition::CallMean),
     row("osu_reduce", "Reduce Latency Test", Reduction,
-        Same("imb/reduce", Definition::CallMean)),
+        "imb/reduce", Definition::CallMean),
     row("osu_reduce_scatter", "Reduce_scatter Latency Test", Reduction,
-        Same("osu/reduce_scatter", Definition::CallMean)),
+        "osu/reduce_scatter", Definition::CallMean),
     row("osu_reduce_scatter_block", "Reduce_scatter_block Latency Test", Reduction,
-        Same("osu/reduce_scatter_block", Definition::CallMean)),
+        "osu/reduce_scatter_block", Definition::CallMean),
     row("osu_scatter", "Scatter Latency Test", Collective,
-        Same("imb/scatter", Definition::CallMean)),
+        "imb/scatter", Definition::CallMean),
     row("osu_neighbor_allgather", "Neighborhood Allgather Latency Test", Neighbours,
-        Same("osu/neighbor_allgather", Definition::CallMean)),
+        "osu/neighbor_allgather", Definition::CallMean),
     row("osu_neighbor_allgatherv", "Neighborhood Allgatherv Latency Test", Neighbours,
-        Same("osu/neighbor_allgatherv", Definition::CallMean)),
+        "osu/neighbor_allgatherv", Definition::CallMean),
     row("osu_neighbor_alltoall", "Neighborhood Alltoall Latency Test", Neighbours,
-        Same("osu/neighbor_alltoall", Definition::CallMean)),
+        "osu/neighbor_alltoall", Definition::CallMean),
     row("osu_neighbor_alltoallv", "Neighborhood All-to-Allv Latency Test", Neighbours,
-        Same("osu/neighbor_alltoallv", Definition::CallMean)),
+        "osu/neighbor_alltoallv", Definition::CallMean),
     row("osu_neighbor_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Neighbours,
-        Same("osu/neighbor_alltoallw", Definition::CallMean)),
+        "osu/neighbor_alltoallw", Definition::CallMean),
 ];
 
 /// Programs with a root that can be chosen.
@@ -135,7 +135,7 @@ const FLAGS: &[Flag] = &[
     of("n", &["-N", "--nhbr"], Needed("WHICH"), Obeyed, "neighbours: cart:DIMENSIONS:RADIUS, on a torus, or graph:FILE, with an edge SOURCE,DESTINATION a line: cart:1:1"),
     of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
     of("lwmcrn", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
-    of("", &["-u", "--validation-warmup"], Needed("N"), Noted(&[]), "data is checked before and after the timed operations"),
+    of("", &["-u", "--validation-warmup"], Needed("N"), Obeyed, "0 to 10 operations before those that are checked, without effect: data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),

@@ -43,6 +43,10 @@ pub(crate) struct RunArgs {
     /// Corrupt the data that the check of a kernel sees, to test the check
     #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
     pub(crate) inject: Option<String>,
+    /// Exit with 0 where limits leave out all lengths, as the programs do whose command lines are
+    /// translated
+    #[arg(long, hide = true)]
+    pub(crate) accept_limits: bool,
 }
 
 #[derive(Debug, Args)]

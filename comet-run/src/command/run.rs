@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{LoopLimits, Multiples, Settings};
-use comet_core::kernel::{KernelInfo, Profile};
+use comet_core::kernel::{KernelInfo, Profile, refusal};
 use comet_core::sync::StartSync;
 use comet_report::environment;
 use comet_report::format::{self, JSONL};
@@ -82,10 +82,15 @@ pub(super) fn measure(
     };
     let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
     let path = runs.bench.file.as_ref().and_then(ResultFile::kept);
-    let code = code?;
+    let mut code = code?;
     if code == exit::NOTHING {
-        let reason = runs.hindrance.take().unwrap_or_else(|| "every case was skipped".into());
-        terminal::note(&format!("error: nothing that was asked for was measured: {reason}"));
+        let hindrance = runs.hindrance.take();
+        let is_of_lengths = hindrance.as_deref().is_none_or(refusal::is_of_length);
+        let is_in_order = args.accept_limits && is_of_lengths;
+        let word = if is_in_order { "note" } else { "error" };
+        let reason = hindrance.unwrap_or_else(|| "every case was skipped".into());
+        terminal::note(&format!("{word}: nothing that was asked for was measured: {reason}"));
+        code = if is_in_order { exit::OK } else { code };
     }
     let is_device =
         |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());

@@ -3,7 +3,7 @@
 use comet_core::collective::Element;
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::format::{DATA_TYPE_LABEL, ROWS_LABEL};
+use comet_report::format::{DATA_TYPE_LABEL, LENGTHS_LABEL, ROWS_LABEL};
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
@@ -105,18 +105,22 @@ pub(super) fn translate(
     plain.iter().try_for_each(|names| asked.include(names))?;
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     asked.complete();
+    if asked.benchmarks.is_empty() {
+        return Err(Stop::Help(
+            "# note: nothing is measured: -exclude names all benchmarks\n".into(),
+        ));
+    }
     asked.translate(around)
 }
 
-/// The benchmark `word`, which a kernel stands for.
+/// The benchmark `word`.
 fn benchmark(word: &str) -> Result<&'static Benchmark, Stop> {
-    let found = SUITE.find(word).filter(|benchmark| benchmark.kernel().is_some());
-    found.ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
+    SUITE.find(word).ok_or_else(|| not_here(&SUITE, &format!("{PROGRAM}: "), word))
 }
 
 /// The names of the benchmarks, as IMB lists them.
 fn listed() -> String {
-    let mut benchmarks: Vec<_> = SUITE.here().collect();
+    let mut benchmarks: Vec<_> = SUITE.benchmarks.iter().collect();
     benchmarks.sort_by_key(|benchmark| benchmark.name);
     let line = |of: &&Benchmark| {
         let mark = if of.is_default { "" } else { " (non-default)" };
@@ -147,7 +151,12 @@ fn lines(option: &str, path: &str) -> Result<Vec<String>, Stop> {
 /// The one of the types `known` that the value of `option` names.
 fn element(option: &str, value: &str, known: &[&'static str]) -> Result<&'static str, Stop> {
     let found = known.iter().find(|name| **name == value).copied();
-    let expected = || format!("elements are {} (write float)", known.join(", "));
+    // Where MPI defines such types, which Open MPI does not and MPICH cannot always reduce.
+    let theirs = match value {
+        "float16" | "bfloat16" => "IMB has it over MPICH alone, and float in its place elsewhere; ",
+        _ => "",
+    };
+    let expected = || format!("{theirs}elements are {} (write float)", known.join(", "));
     found.ok_or_else(|| wrong(PROGRAM, option, value, &expected()))
 }
 
@@ -300,7 +309,8 @@ impl Asked {
     /// Takes the benchmarks of IMB if none is named.
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
-            self.benchmarks = SUITE.here().filter(|benchmark| benchmark.is_default).collect();
+            self.benchmarks =
+                SUITE.benchmarks.iter().filter(|benchmark| benchmark.is_default).collect();
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -316,7 +326,7 @@ impl Asked {
         if has_pair {
             require_two(PROGRAM, "a pair", &self.words, around)?;
         }
-        if self.benchmarks.iter().any(|benchmark| benchmark.kernel() == Some("comet/echo")) {
+        if self.benchmarks.iter().any(|benchmark| benchmark.kernel == "comet/echo") {
             self.words.set("--hops", 1);
         }
         self.limit_loops();
@@ -358,32 +368,39 @@ impl Asked {
         }
     }
 
-    /// Adds the lengths, if there are any: whole numbers of elements, and none above the longest.
+    /// Adds the lengths: whole numbers of elements, and none above the longest.
     fn add_lengths(&mut self) {
-        if !self.has(|numbers| numbers != Numbers::Barrier) {
-            return;
-        }
         let (min, max) = self.logs;
+        let has_lengths = self.has(|numbers| numbers != Numbers::Barrier);
         let unit_bytes = Element::find(self.data_type).map_or(1, Element::bytes);
-        if unit_bytes > 1
-            || (self.list.is_some() && self.has(|numbers| numbers == Numbers::Reduction))
-        {
+        let has_list = self.list.is_some() && self.has(|numbers| numbers == Numbers::Reduction);
+        if has_lengths && (unit_bytes > 1 || has_list) {
             self.words.set("--unit", unit_bytes);
         }
-        let Some(list) = &self.list else {
-            let zero = if self.has_zero { "0," } else { "" };
-            self.words.set("--sizes", format!("{zero}{}", doubling(1 << min, 1 << max)));
-            return;
+        let sizes = match &self.list {
+            Some(list) => {
+                let most: u64 = 1 << max;
+                let longer = list.iter().find(|length| has_lengths && **length > most);
+                self.notes.extend(longer.map(|longer| {
+                    format!(
+                        "lengths end at {most} bytes, which {longer} becomes, unless -msglog says \
+                         otherwise"
+                    )
+                }));
+                let lengths = list.iter().map(|length| (*length).min(most).to_string());
+                lengths.collect::<Vec<_>>().join(",")
+            }
+            None => {
+                let zero = if self.has_zero { "0," } else { "" };
+                format!("{zero}{}", doubling(1 << min, 1 << max))
+            }
         };
-        let most: u64 = 1 << max;
-        if let Some(longer) = list.iter().find(|length| **length > most) {
-            self.notes.push(format!(
-                "lengths end at {most} bytes, which {longer} becomes, unless -msglog says otherwise"
-            ));
+        if has_lengths {
+            self.words.set("--sizes", sizes);
+        } else {
+            // The head names them.
+            self.words.label(format!("{LENGTHS_LABEL}={sizes}"));
         }
-        let lengths: Vec<String> =
-            list.iter().map(|length| (*length).min(most).to_string()).collect();
-        self.words.set("--sizes", lengths.join(","));
     }
 
     /// Adds the types of elements of messages and of reductions.

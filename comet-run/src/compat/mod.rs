@@ -247,10 +247,10 @@ impl<'a> Options<'a> {
     }
 }
 
-/// The refusal of `name`, which is no benchmark that a kernel stands for, in the words of `whose`.
+/// The refusal of `name`, which is no benchmark of `suite`, in the words of `whose`.
 fn not_here(suite: &Suite, whose: &str, name: &str) -> Stop {
-    let names: Vec<&str> = suite.here().map(|benchmark| benchmark.name).collect();
-    let (last, others) = names.split_last().expect("each suite has some kernel");
+    let names: Vec<&str> = suite.benchmarks.iter().map(|benchmark| benchmark.name).collect();
+    let (last, others) = names.split_last().expect("each suite has some benchmark");
     Stop::Wrong(format!(
         "{whose}{name} is not here, but {} and {last} are (comet-run list shows all kernels)",
         others.join(", ")
@@ -335,7 +335,7 @@ impl Words {
     /// A command line that measures what `names` select by the rules and in the layout of `suite`,
     /// with the user's own options behind.
     fn run(self, suite: &Suite, names: impl Iterator<Item = &'static str>) -> Vec<String> {
-        let mut words = vec!["run".to_owned()];
+        let mut words = vec!["run".to_owned(), "--accept-limits".to_owned()];
         words.extend(names.map(|name| format!("{}:{name}", suite.name)));
         let of_suite = ["--rules", "--format"].map(|option| (option, suite.id.to_owned()));
         let is_free = |option: &str| self.value(option).is_none();

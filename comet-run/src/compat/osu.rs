@@ -19,6 +19,8 @@ const WINDOW_SAMPLES: u64 = 100;
 /// Memory of the messages of a collective on a rank, unless the user chooses it, and the least of it.
 const MEMORY_BYTES: u64 = 512 << 20;
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
+/// The most operations before those that are checked.
+const MAX_VALIDATIONS: u64 = 10;
 /// Datatypes by their names there, and elements by their names here.
 const ELEMENTS: [(&str, &str); 3] =
     [("mpi_char", "char"), ("mpi_int", "int"), ("mpi_float", "float")];
@@ -66,8 +68,7 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
-    let known = SUITE.find(program).filter(|found| found.kernel().is_some());
-    let Some(known) = known else { return Err(not_here(&SUITE, "", program)) };
+    let Some(known) = SUITE.find(program) else { return Err(not_here(&SUITE, "", program)) };
     let numbers = known.numbers;
     let Reading { options, ours, plain: places, mut notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;
@@ -131,6 +132,14 @@ impl Asked<'_> {
             "-R" if value == "0" => self.columns.push(NO_MESSAGE_RATE.into()),
             "-R" if value == "1" => (),
             "-R" => return Err(wrong(program, name, value, "it is a switch (write 0 or 1)")),
+            "-u" => {
+                let n = value.parse().ok().filter(|n: &u64| *n <= MAX_VALIDATIONS);
+                let expected = format!("it is a number from 0 to {MAX_VALIDATIONS} (write 5)");
+                let n = n.ok_or_else(|| wrong(program, name, value, &expected))?;
+                self.notes.push(format!(
+                    "-u {n} has no effect: data is checked before and after the timed operations"
+                ));
+            }
             "-p" => self.n_pairs = Some(count(program, name, value)?),
             "-b" => match value {
                 "single" => (),
@@ -202,7 +211,8 @@ impl Asked<'_> {
             let before = self.elements.len();
             self.elements.extend(ELEMENTS.iter().filter(is_named).map(|(_, element)| *element));
             if self.elements.len() == before {
-                let expected = "types are mpi_char, mpi_int, mpi_float or all (write all)";
+                let expected = "types are mpi_char, mpi_int, mpi_float, and all for these three (write \
+                                one, or several with commas between them)";
                 return Err(wrong(self.program, "-T", word, expected));
             }
         }

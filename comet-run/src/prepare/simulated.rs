@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use comet_core::collective::messages_of_barrier;
 use comet_core::driver::Settings;
-use comet_core::kernel::{Case, Class};
+use comet_core::kernel::{Case, World};
 use comet_core::topology::Topology;
 
 use crate::cli::WorldArgs;
@@ -40,15 +41,13 @@ pub(super) fn time(settings: &Settings) -> Option<impl Fn(&Case, &Topology) -> D
     let n_timed = settings.samples?.saturating_mul(settings.repetitions?);
     let n_settling = settings.warm_up.unwrap_or(N_SETTLING);
     Some(move |case: &Case, topology: &Topology| {
-        let n_ranks = case.arrangement().procs.unwrap_or(topology.n_ranks()) as f64;
-        let barrier = n_ranks * n_ranks.log2().ceil();
-        let operation = match case.info.class {
-            Class::Synchronisation => barrier,
-            Class::Collective | Class::Matrix => 2.0 * n_ranks,
-            _ => 2.0,
-        };
+        let part = topology.first(case.arrangement().procs.unwrap_or(topology.n_ranks()));
+        let world = World::of(&part);
+        let operation = (case.info.messages_per_op)(case, &world) as f64;
+        let barrier = messages_of_barrier(world.n_ranks) as f64;
         // Each step is announced to all ranks, and all of them report.
-        let steps = f64::from(N_BARRIERS) * barrier + f64::from(N_STEPS) * 2.0 * n_ranks;
+        let steps =
+            f64::from(N_BARRIERS) * barrier + f64::from(N_STEPS) * 2.0 * world.n_ranks as f64;
         let n_operations = f64::from(n_timed.saturating_add(n_settling + N_CHECKS));
         Duration::from_nanos(1).mul_f64((steps + n_operations * operation) * MESSAGE_NS)
     })
@@ -60,7 +59,7 @@ mod tests {
 
     use super::*;
     use crate::catalogue;
-    use comet_core::kernel::Profile;
+    use comet_core::kernel::{LENGTH_BYTES, Profile};
     use comet_sim::machine::MachineFile;
 
     fn settings(noise: &str, n_ranks: usize) -> Settings {
@@ -94,6 +93,17 @@ mod tests {
         };
         // 8 million messages; 112 barriers took more than 268 s.
         assert_eq!([seconds(16), seconds(65_536)], [0.0, 15.0]);
+        // An alltoall of long parts has one for each pair of ranks, a broadcast one for each rank.
+        let seconds = |name: &str, length_bytes| {
+            let info = infos.iter().find(|info| info.id() == name).unwrap();
+            let case = Case::new(info, &[]).with(&LENGTH_BYTES, length_bytes);
+            time(&settings("", 1024)).unwrap()(&case, &Topology::hypercube(1024)).as_secs_f64()
+        };
+        let (alltoall, broadcast) = (seconds("imb/alltoall", 1024), seconds("imb/bcast", 1024));
+        let operations = 24.0 * MESSAGE_NS * 1e-9;
+        let others = 26.0 * 1024.0 * MESSAGE_NS * 1e-9;
+        assert!((alltoall - others - 1024.0 * 1023.0 * operations).abs() < 1e-3, "{alltoall}");
+        assert!((broadcast - others - 1023.0 * operations).abs() < 0.3 * broadcast, "{broadcast}");
         assert!(time(&Settings::of(Profile::Quick)).is_none());
     }
 }

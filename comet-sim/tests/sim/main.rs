@@ -2,4 +2,5 @@
 
 mod clocks;
 mod conformance;
+mod messages;
 mod windows;

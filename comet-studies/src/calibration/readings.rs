@@ -131,7 +131,7 @@ pub fn cases(topology: &Topology, echo_bytes: &[u64]) -> anyhow::Result<Vec<Case
 
 fn admitted(cases: Vec<Case>, topology: &Topology) -> anyhow::Result<Vec<Case>> {
     let world = World::of(topology);
-    let refusal = |case: &Case| Some((case.info.id(), (case.info.admits)(case, &world).err()?));
+    let refusal = |case: &Case| Some((case.info.id(), world.admit(case).err()?));
     match cases.iter().find_map(refusal) {
         Some((kernel, reason)) => {
             Err(Refusal::Unfit(format!("cannot calibrate: {kernel} {reason}")).into())

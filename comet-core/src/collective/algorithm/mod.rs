@@ -22,6 +22,9 @@ const SEGMENT_BYTES: usize = 64 << 10;
 /// Most messages of an algorithm that limits those under way.
 const N_UNDER_WAY: usize = 32;
 
+/// Most ranks beside the root whose messages are counted.
+const N_COUNTED: usize = 32;
+
 /// A way to carry out a collective operation.
 #[derive(Debug)]
 pub struct Algorithm {
@@ -69,6 +72,21 @@ impl Algorithm {
         let mut planner = Planner::new(call, rank, n_ranks);
         (self.write)(&mut planner);
         planner.finish()
+    }
+
+    /// Number of messages of `call` on `n_ranks` ranks, which it admits. Of more than 33 ranks the root
+    /// and 32 others are counted, which stand for the rest.
+    pub fn n_messages(&self, call: &Collective, n_ranks: usize) -> u64 {
+        // Each message has two ends.
+        let n_ends = |rank| self.plan(call, rank, n_ranks).n_messages() as u64;
+        let n_others = n_ranks - 1;
+        let n_counted = n_others.min(N_COUNTED);
+        // Scattered, as ranks at equal distances may be all at one height of a tree.
+        let scattered = |i: usize| i.wrapping_mul(0x9e37_79b9) % n_others;
+        let other = |i| if n_counted == n_others { i } else { scattered(i) };
+        let ends = (0..n_counted).map(|i| n_ends((call.root() + 1 + other(i)) % n_ranks));
+        let of_others = ends.sum::<u64>() * n_others as u64 / n_counted.max(1) as u64;
+        (n_ends(call.root()) + of_others) / 2
     }
 }
 
