@@ -124,16 +124,26 @@ has_graph() {
     [[ $(grep -c '^[48] .*Pass$' "$scratch/osu") -eq 6 ]]
 }
 
-# 8 bytes are two integers, in messages, in parts with lengths, and in parts with types.
+# 8 bytes are two integers: in messages, in parts with lengths, in parts with types, and in whatever moves
+# data in IMB-MPI1, whose reductions have another type in the same run.
 has_types() { # FAMILY
     local of call
+    local calls=(Send Recv Isend Irecv Sendrecv Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv)
     "mpicc.$1" -shared -fPIC -o "$scratch/types.so" scripts/mpi-types.c
-    for of in latency:MPI_Send gatherv:MPI_Gatherv neighbor_alltoallw:MPI_Neighbor_alltoallw; do
+    for of in latency:Send gatherv:Gatherv neighbor_alltoallw:Neighbor_alltoallw; do
         call=${of#*:}
-        timeout -k 10 300 "$mpirun" -n "$([[ $call = MPI_Send ]] && echo 2 || echo 3)" \
-            env "LD_PRELOAD=$scratch/types.so" "$comet_run" "osu_${of%:*}" -m 8:8 -i 2 -x 1 -T mpi_int 2>"$scratch/types"
-        grep -q "^$call 2 MPI_INT32_T" "$scratch/types" || return
+        with_types "$([[ $call = Send ]] && echo 2 || echo 3)" "osu_${of%:*}" -m 8:8 -i 2 -x 1 -T mpi_int
+        grep -q "^MPI_$call 2 MPI_INT32_T" "$scratch/types"
     done
+    with_types 3 IMB-MPI1 PingPong Sendrecv Exchange Uniband Reduce Bcast {Gather,Scatter,Allgather,Alltoall}{,v} -msgsize 8 -iter 2 -data_type int -red_data_type float
+    for call in "${calls[@]}"; do
+        grep -q "^MPI_$call 2 MPI_INT32_T" "$scratch/types" || { echo "MPI_$call has no integers" && return 1; }
+    done
+    grep -q '^MPI_Reduce 2 MPI_FLOAT' "$scratch/types"
+}
+
+with_types() { # RANKS ARGUMENT...
+    timeout -k 10 300 "$mpirun" -n "$1" env "LD_PRELOAD=$scratch/types.so" "$comet_run" "${@:2}" 2>"$scratch/types"
 }
 
 launch() { # RANKS ARGUMENT...

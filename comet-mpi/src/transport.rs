@@ -302,8 +302,8 @@ impl Transport for Mpi {
     }
 
     /// `MPI_Comm_dup`, and the datatype in all that follows.
-    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
-        let typed = || self.comm.with_elements(element);
+    fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
+        let typed = || self.comm.with_datatype(datatype);
         let comm = self.waiting(Waiting::Collective(Source::Any), typed);
         let comm = comm.map_err(|failure| self.error(failure))?;
         Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))

@@ -120,7 +120,7 @@ fn long_counts(t: &Mpi) -> Result<usize, String> {
 fn elements(t: &Mpi) -> Result<(), String> {
     let (n, rank, unit) = (t.n_ranks(), t.rank(), Element::I32.bytes());
     let said = |error: TransportError| error.to_string();
-    let typed = t.with_elements(Element::I32).map_err(said)?.ok_or("MPI has datatypes")?;
+    let typed = t.with_datatype(Element::I32).map_err(said)?.ok_or("MPI has datatypes")?;
     let mut around = vec![(rank + 1) % n, (rank + n - 1) % n];
     around.dedup();
     let neighbours = Neighbours::new(around.clone(), around);

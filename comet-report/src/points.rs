@@ -9,7 +9,7 @@ use comet_core::event::{
     SeriesResult,
 };
 use comet_core::kernel::{
-    self, Arrangement, AxisKind, Case, Class, ELEMENT, GROUPS, KernelInfo, PROCS,
+    self, Arrangement, AxisKind, Case, Class, DATATYPE, GROUPS, KernelInfo, PROCS,
 };
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
@@ -175,10 +175,10 @@ impl PointMaker {
     }
 
     fn params(&self, case: &Case) -> Params {
-        let element = case.arrangement().element;
-        let element = element.map(|element| Param::Label(element.name().into()));
+        let Arrangement { procs, n_groups, datatype } = case.arrangement();
+        let datatype = datatype.map(|datatype| Param::Label(datatype.name().into()));
         let mut params: Vec<(String, Param)> = Vec::new();
-        params.extend(element.map(|name| (ELEMENT.name.into(), name)));
+        params.extend(datatype.map(|name| (DATATYPE.name.into(), name)));
         for (axis, value) in case.values() {
             // What the run was to find, and did not, is left out.
             if value == 0 && axis.kind == AxisKind::Found {
@@ -189,7 +189,6 @@ impl PointMaker {
             params.push((axis.name.into(), param));
         }
         let number = |(name, value): (&str, usize)| (name.into(), Param::Number(value as u64));
-        let Arrangement { procs, n_groups, .. } = case.arrangement();
         params.push(number((PROCS.name, procs.unwrap_or(self.n_ranks))));
         params.extend((n_groups > 1).then(|| number((GROUPS.name, n_groups))));
         let has_torus = case.info.axes.iter().any(|used| used.axis.name == "dimensions");

@@ -256,9 +256,9 @@ fn each_datatype_of_messages_has_a_table() {
         assert!(lines.ends_with(&tables), "{lines:#?}");
         assert!(numbers(&output).iter().all(|row| row[2] == "Pass"), "{output:#?}");
         let records = folder.records(&format!("{n}.jsonl"));
-        let elements: Vec<_> =
-            records.points().map(|point| point["params"]["element"].clone()).collect();
-        assert_eq!(elements, ["char", "char", "char", "int", "int", "float", "float"]);
+        let datatypes: Vec<_> =
+            records.points().map(|point| point["params"]["datatype"].clone()).collect();
+        assert_eq!(datatypes, ["char", "char", "char", "int", "int", "float", "float"]);
         folder.run(&format!("validate {n}.jsonl")).success();
         folder.write("printed.txt", &output.stdout);
         folder.run(&format!("import osu printed.txt -n {ranks} -o i{n}.jsonl")).success();

@@ -24,7 +24,7 @@ pub(super) struct Stage<'a, T: Transport> {
     pub(super) clock: Option<GlobalClock>,
     /// Buffers of the repetitions, the same on all ranks.
     buffers: Buffers,
-    /// Transports of groups and of elements, each made once; `None` on ranks that take no part, and
+    /// Transports of groups and of datatypes, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
 }
@@ -118,9 +118,9 @@ impl<'a, T: Transport> Stage<'a, T> {
         Ok(report_of(result)?.map_err(|(failure, message)| (failure, message + &place)))
     }
 
-    /// Makes the transports of the groups and their elements, unless there are some; all ranks call it.
+    /// Makes the transports of the groups and their datatypes, unless there are some; all ranks call it.
     fn split(&mut self, arrangement: Arrangement) -> Result<()> {
-        let is_plain = self.is_whole(arrangement) && arrangement.element.is_none();
+        let is_plain = self.is_whole(arrangement) && arrangement.datatype.is_none();
         if is_plain || self.parts.iter().any(|part| part.0 == arrangement) {
             return Ok(());
         }
@@ -132,11 +132,11 @@ impl<'a, T: Transport> Stage<'a, T> {
             self.t.split(colour, 0)?
         };
         let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
-        let of_elements = match part.as_ref().or(whole).zip(arrangement.element) {
-            Some((t, element)) => t.with_elements(element)?,
+        let typed = match part.as_ref().or(whole).zip(arrangement.datatype) {
+            Some((t, datatype)) => t.with_datatype(datatype)?,
             None => None,
         };
-        self.parts.push((arrangement, of_elements.or(part)));
+        self.parts.push((arrangement, typed.or(part)));
         Ok(())
     }
 

@@ -74,15 +74,15 @@ pub trait Transport: RawTransport + Sized {
         Ok(None)
     }
 
-    /// The transport of the same ranks that counts messages in such elements rather than in bytes, if it is
-    /// another than this one: over MPI by their datatype (MPI-4.1 section 3.2.2). Messages that are no
-    /// whole number of them are counted in bytes still. All ranks call it, and drop it at one place. By
+    /// The transport of the same ranks that counts messages in `datatype` rather than in bytes, if it is another
+    /// than this one (MPI-4.1 section 3.2.2). Messages that are no whole number of its elements are
+    /// counted in bytes still. All ranks call it, and drop it at one place. By
     /// default it is this one: bytes have no type.
     ///
     /// # Errors
     /// If the job has failed.
-    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
-        let _ = element;
+    fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
+        let _ = datatype;
         Ok(None)
     }
 

@@ -53,8 +53,8 @@ impl Comm {
 
     /// A duplicate of this communicator, on which messages are counted in elements of this type; all ranks
     /// call it.
-    pub(crate) fn with_elements(&self, element: Element) -> Outcome<Self> {
-        let comm = Self::duplicate(self.raw, true, element)?;
+    pub(crate) fn with_datatype(&self, datatype: Element) -> Outcome<Self> {
+        let comm = Self::duplicate(self.raw, true, datatype)?;
         comm.limit_counts(self.max_count());
         Ok(comm)
     }

@@ -197,7 +197,9 @@ fn benchmark_of(
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
 fn stray(suite: &Suite, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
-        "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
+        "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
+            true
+        }
         "groups" => suite.id == imb::SUITE.id,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
             if suite.id == osu::SUITE.id =>

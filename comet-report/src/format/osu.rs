@@ -10,7 +10,7 @@
 
 use std::io::Write;
 
-use comet_core::kernel::WINDOW;
+use comet_core::kernel::{DATATYPE, ELEMENT, WINDOW};
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_stats::quantile;
 
@@ -103,11 +103,9 @@ impl Layout for Osu {
 
     fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {
         match block.benchmark.numbers {
-            Numbers::MessageRate if !is_varied(block) => {
-                &["element", "root", "first_root", "place", "window_buffers", "window"]
-            }
-            Numbers::Neighbours => &["element", "dimensions", "radius", "graph"],
-            _ => &["element", "root", "first_root", "place", "window_buffers"],
+            Numbers::MessageRate if !is_varied(block) => &["datatype", "window_buffers", "window"],
+            Numbers::Neighbours => &["datatype", "dimensions", "radius", "graph"],
+            _ => &["datatype", "element", "root", "first_root", "place", "window_buffers"],
         }
     }
 
@@ -221,10 +219,10 @@ fn titles(block: &Block<'_>) -> &'static [&'static str] {
     }
 }
 
-/// Name of the elements of `point` in MPI: those of a reduction, or characters.
+/// Name in MPI of the type of messages of `point`, or of the elements of a reduction; characters else.
 fn datatype(point: &Point) -> String {
-    let element = point.params.get("element").map_or("char".into(), Param::to_string);
-    format!("MPI_{}", element.to_uppercase())
+    let name = [DATATYPE.name, ELEMENT.name].into_iter().find_map(|name| point.params.get(name));
+    format!("MPI_{}", name.map_or("char".into(), Param::to_string).to_uppercase())
 }
 
 /// Messages of `size` bytes a second, at a rate in MB a second.
@@ -402,12 +400,12 @@ mod tests {
 
     #[test]
     fn the_graph_of_neighbours_stands_above_their_title() {
-        let on = |dimensions: u64, radius: u64, element: Option<&str>| {
+        let on = |dimensions: u64, radius: u64, datatype: Option<&str>| {
             [4, 8].map(|length| {
                 let values = [dimensions, radius, length, 12].map(Param::Number);
                 let names = ["dimensions", "radius", "length_bytes", "procs"];
-                let element = element.map(|name| ("element", Param::Label(name.into())));
-                names.into_iter().zip(values).chain(element).collect::<Vec<_>>()
+                let datatype = datatype.map(|name| ("datatype", Param::Label(name.into())));
+                names.into_iter().zip(values).chain(datatype).collect::<Vec<_>>()
             })
         };
         let records = |kernel: &'static str, params: &[Vec<(&str, Param)>], graph_ns| {

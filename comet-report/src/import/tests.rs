@@ -325,8 +325,8 @@ fn windows_of_several_pairs_have_a_point_each() {
     let expected = [
         of("window=1 length_bytes=4 procs=4", 1.25e6),
         of("window=2 length_bytes=4 procs=4", 4.51e6),
-        of("element=int window=1 length_bytes=4 procs=4", 2.5e6),
-        of("element=int window=2 length_bytes=4 procs=4", 9.02e6),
+        of("datatype=int window=1 length_bytes=4 procs=4", 2.5e6),
+        of("datatype=int window=2 length_bytes=4 procs=4", 9.02e6),
     ];
     assert_eq!(rates.collect::<Vec<_>>(), expected);
     let cut = text.replace("4              1.25        4.51", "4              1.25");

@@ -1,5 +1,6 @@
 //! Command lines of the OSU micro-benchmarks.
 
+use comet_core::kernel::{DATATYPE, ELEMENT};
 use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
@@ -41,7 +42,7 @@ struct Asked<'a> {
     windows: Option<String>,
     /// Options for the neighbours of the last `-N`.
     neighbours: Vec<(&'static str, String)>,
-    /// Elements of messages.
+    /// Datatypes of messages, or elements of a reduction.
     elements: Vec<&'static str>,
     /// The value of `-p`.
     n_pairs: Option<u64>,
@@ -215,10 +216,10 @@ impl Asked<'_> {
         if self.numbers == Numbers::Reduction && self.elements.is_empty() {
             self.elements.push("char");
         }
-        let is_plain =
-            self.numbers != Numbers::Reduction && self.elements.iter().all(|e| *e == "char");
-        if !is_plain {
-            self.words.axis(format!("element={}", self.elements.join(",")));
+        let is_reduction = self.numbers == Numbers::Reduction;
+        if is_reduction || self.elements.iter().any(|name| *name != "char") {
+            let axis = if is_reduction { &ELEMENT } else { &DATATYPE };
+            self.words.axis(format!("{}={}", axis.name, self.elements.join(",")));
         }
     }
 

@@ -143,11 +143,11 @@ fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
         ("osu_gatherv -m 8 -T MPI_CHAR", run("osu_gatherv", " --sizes 1..8*2")),
         (
             "osu_gatherv -m 8 -T mpi_float,mpi_char",
-            run("osu_gatherv", " --sizes 1..8*2 --axis element=float,char"),
+            run("osu_gatherv", " --sizes 1..8*2 --axis datatype=float,char"),
         ),
         (
             "osu_mbw_mr -m 8 -T all",
-            run("osu_mbw_mr", " --sizes 1..8*2 --axis element=char,int,float"),
+            run("osu_mbw_mr", " --sizes 1..8*2 --axis datatype=char,int,float"),
         ),
         (
             "osu_reduce_scatter_block -m 8 -T MPI_INT -T mpi_float --in-place",
