@@ -5,12 +5,27 @@
 #include <mpi.h>
 #include <stdio.h>
 
+/* A type that was made has no name, but numbers from which it was made. */
 static void note(const char *call, int count, MPI_Datatype type)
 {
-    char name[MPI_MAX_OBJECT_NAME] = "";
-    int length = 0;
-    PMPI_Type_get_name(type, name, &length);
-    fprintf(stderr, "%s %d %s\n", call, count, name);
+    char text[MPI_MAX_OBJECT_NAME + 256] = "";
+    int length = 0, n[4] = {0}, numbers[16] = {0};
+    MPI_Aint addresses[4];
+    MPI_Datatype types[4];
+    PMPI_Type_get_name(type, text, &length);
+    PMPI_Type_get_envelope(type, &n[0], &n[1], &n[2], &n[3]);
+    if (n[3] != MPI_COMBINER_NAMED && n[0] <= 16 && n[1] <= 4 && n[2] <= 4) {
+        const char *how = n[3] == MPI_COMBINER_VECTOR       ? "vector"
+                          : n[3] == MPI_COMBINER_CONTIGUOUS ? "contiguous"
+                          : n[3] == MPI_COMBINER_INDEXED    ? "indexed"
+                                                            : "other";
+        PMPI_Type_get_contents(type, n[0], n[1], n[2], numbers, addresses, types);
+        length = snprintf(text, sizeof text, "%s", how);
+        for (int i = 0; i < n[0]; i++) {
+            length += snprintf(text + length, sizeof text - length, " %d", numbers[i]);
+        }
+    }
+    fprintf(stderr, "%s %d %s\n", call, count, text);
 }
 
 #define NOTED(call, count, type, arguments, ...) \

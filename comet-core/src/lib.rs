@@ -40,6 +40,7 @@ pub mod error;
 pub mod event;
 pub mod job;
 pub mod kernel;
+pub mod layout;
 pub mod local;
 pub mod matching;
 pub mod pattern;

@@ -17,9 +17,9 @@ use comet_core::topology::{Mesh, Topology};
 use crate::fingerprint::key;
 use crate::raw::{each, samples, starts_ns};
 use crate::record::{
-    self, BUFFERS, Check, CheckStatus, Derived, GRAPH, Interval, KernelFacts, Measured, NamedRate,
-    Numbers, Outcome, Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat,
-    RanksNs, Rate, Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
+    self, BUFFERS, Check, CheckStatus, Derived, GRAPH, Interval, KernelFacts, LAYOUT, Measured,
+    NamedRate, Numbers, Outcome, Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote,
+    RankStat, RanksNs, Rate, Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
 };
 
 /// Makes the points of one run, and numbers them.
@@ -32,6 +32,8 @@ pub(crate) struct PointMaker {
     pub(crate) buffers: Option<String>,
     /// A word for the graph of neighbours, if the user gave one.
     pub(crate) graph: Option<String>,
+    /// The layout of the messages, if the user gave one.
+    pub(crate) layout: Option<String>,
     /// True if points keep their samples.
     pub(crate) has_samples: bool,
     clocks: Clocks,
@@ -194,6 +196,8 @@ impl PointMaker {
         let has_torus = case.info.axes.iter().any(|used| used.axis.name == "dimensions");
         let graph = self.graph.clone().filter(|_| has_torus);
         params.extend(graph.map(|word| (GRAPH.into(), Param::Label(word))));
+        let layout = self.layout.clone().filter(|_| case.info.has_layouts);
+        params.extend(layout.map(|word| (LAYOUT.into(), Param::Label(word))));
         params.extend(self.buffers.clone().map(|mode| (BUFFERS.into(), Param::Label(mode))));
         if case.info.class == Class::Matrix {
             let of_part = procs.map(|procs| sides(&Mesh::gray(procs)));

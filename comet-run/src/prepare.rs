@@ -105,6 +105,14 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             method.buffers.name()
         )));
     }
+    if let Some(layout) =
+        method.layout.as_ref().filter(|_| !matches!(origin, Origin::Outside { .. }))
+    {
+        return Err(exit::usage(format!(
+            "--layout {layout} needs derived datatypes, which only MPI has (start the ranks under MPI, \
+             or leave it out)"
+        )));
+    }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         world::admit_map(world, topology, origin)?;
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
@@ -335,7 +343,7 @@ impl KernelPlan {
 fn admit_case(case: &Case, topology: &Topology, settings: &Settings) -> Result<u64, String> {
     let topology = case.topology(topology)?;
     let world = settings.world(&topology);
-    world.admit(case).map(|()| (case.info.bytes_per_rank)(case, &world))
+    world.admit(case).map(|()| world.bytes_per_rank(case))
 }
 
 /// Judges `overrides` for runs of `kernels` on `topologies`; returns a sentence for each that has no

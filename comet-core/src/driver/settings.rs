@@ -6,6 +6,7 @@ use super::rules::{LoopLimits, Rules};
 use crate::collective::Graph;
 use crate::definition::Definition;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
+use crate::layout::Layout;
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub cast: Option<Cast>,
     /// The user's graph of neighbours.
     pub graph: Option<Graph>,
+    /// Layout of the messages.
+    pub layout: Option<Layout>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
@@ -138,6 +141,7 @@ impl Settings {
             buffers: Buffers::Same,
             cast: None,
             graph: None,
+            layout: None,
             cap_bytes: u64::MAX,
             corrupt: None,
         }
@@ -157,10 +161,17 @@ impl Settings {
         }
     }
 
-    /// The ranks of `topology`, with the cast, the graph and the memory limit.
+    /// The ranks of `topology`, with the cast, the graph, the layout and the memory limit.
     pub fn world<'a>(&'a self, topology: &'a Topology) -> World<'a> {
         let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
-        World { given_cast, graph: self.graph.as_ref(), cap_bytes, buffers, ..World::of(topology) }
+        let (graph, layout) = (self.graph.as_ref(), self.layout.as_ref());
+        World { given_cast, graph, layout, cap_bytes, buffers, ..World::of(topology) }
+    }
+
+    /// True if messages are sent from buffers into which nothing is received: by the rules, or because
+    /// the gaps of a layout would be those of another message.
+    pub fn are_untouched(&self) -> bool {
+        self.rules.are_untouched() || self.layout.is_some()
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

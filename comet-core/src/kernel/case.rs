@@ -6,6 +6,7 @@ use super::axis::{Axis, DATATYPE, ELEMENT, LENGTH_BYTES, Profile};
 use super::info::KernelInfo;
 use super::world::World;
 use crate::collective::Element;
+use crate::layout::Blocks;
 use crate::sweep::SweepError;
 use crate::topology::Topology;
 use crate::transport::Rank;
@@ -55,6 +56,8 @@ pub struct Case {
     pub info: &'static KernelInfo,
     values: [u64; MAX_AXES],
     arrangement: Arrangement,
+    /// True if a message is one element, whatever its length.
+    has_one_element: bool,
 }
 
 impl Case {
@@ -66,7 +69,7 @@ impl Case {
         assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
         let mut all = [0; MAX_AXES];
         all[..values.len()].copy_from_slice(values);
-        Self { info, values: all, arrangement: Arrangement::ALL }
+        Self { info, values: all, arrangement: Arrangement::ALL, has_one_element: false }
     }
 
     /// The cases of `info` over the default values of its axes under `profile`, on ranks of
@@ -153,9 +156,19 @@ impl Case {
         self.combined().or(self.arrangement.datatype)
     }
 
-    /// Bytes of an element of its messages.
+    /// Bytes of an element of its messages, with the gaps of its layout if it has one; 0 where that has no
+    /// block.
     pub fn unit(&self) -> usize {
-        self.element().map_or(1, Element::bytes)
+        match self.has_one_element {
+            true => self.length(&LENGTH_BYTES),
+            false => self.element().map_or(1, Element::bytes),
+        }
+    }
+
+    /// This case as its kernel sees it: each message is one element with these blocks.
+    pub(crate) fn in_memory(self, blocks: &Blocks) -> Self {
+        let extent = self.with(&LENGTH_BYTES, blocks.extent_bytes() as u64);
+        Self { has_one_element: true, ..extent }
     }
 
     /// True if its messages are whole numbers of elements; sweeps leave others out.

@@ -123,6 +123,7 @@ impl<T: Transport> Pattern<T> for Bibw {
             .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_BOTH_WAYS)],
         bytes_per_rank: |case, _| 2 * Shape::of(case).bytes(),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;

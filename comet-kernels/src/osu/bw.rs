@@ -5,7 +5,7 @@
 //! **Pattern**, W messages in a window
 //! ```text
 //!   rank 0  --OUT--> --OUT--> ... --OUT-->  rank 1, one hop away: W unblocked sends and receives
-//!           <------------ BACK ------------  four bytes, when all W have arrived
+//!           <------------ BACK ------------  one byte, when all W have arrived
 //! ```
 //! **Timed** (rank 0): W unblocked sends, the wait for all of them, and the blocked receive of the
 //! answer. Buffers are made before.
@@ -168,9 +168,10 @@ impl<T: Transport> Pattern<T> for Bw {
             .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
             .rated(&rates::WINDOW_ONE_WAY)],
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<T, 4>;
+    type Part = Window<T, 1>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

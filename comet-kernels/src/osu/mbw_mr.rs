@@ -59,6 +59,7 @@ impl<T: Transport> Pattern<T> for MbwMr {
             .rated(&[rates::HALVES_ONE_WAY])],
         admits: |_, world| world.require_ranks(2),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Window<T, 1>;

@@ -41,7 +41,9 @@ use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use crate::guarded::Guarded;
 use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, LENGTHS, Prepared, Spec, algorithm, spec};
+use crate::imb::collective::{
+    BY_ALGORITHM, LENGTHS, Prepared, Spec, admit_layout, algorithm, spec, whole,
+};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -139,6 +141,7 @@ fn n_neighbours(case: &Case, world: &World<'_>) -> u64 {
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
+    admit_layout(case, world)?;
     lists(case, world).map(drop)?;
     algorithm(spec.kind, case).map(drop)
 }
@@ -187,8 +190,8 @@ impl<T: Transport> Part<T> {
         let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
         let (length, unit) = (case.length(&LENGTH_BYTES), case.unit());
         let shorter = |from: Rank, to: Rank| match spec.kind {
-            Kind::NeighbourAllgather => length / unit * (from % 3) / 2 * unit,
-            _ => length / unit * ((from + to) % 3) / 2 * unit,
+            Kind::NeighbourAllgather => whole(length, unit) * (from % 3) / 2 * unit,
+            _ => whole(length, unit) * ((from + to) % 3) / 2 * unit,
         };
         let call = prepared(collective(spec, case, &neighbours, rank, |_, _| length))?;
         let proof = match spec.form {
@@ -250,6 +253,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
             };
             case.value(&LENGTH_BYTES).saturating_mul(n_parts)
         },
+        has_layouts: true,
         ..KernelInfo::collective("osu")
     };
     type Part = Part<T>;

@@ -335,6 +335,18 @@ fn windows_of_several_pairs_have_a_point_each() {
 }
 
 #[test]
+fn bytes_that_travel_beside_a_layout_are_a_figure() {
+    // What osu_bw 7.4 prints with -D vect:8:4.
+    let text = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n\
+                # Size      Bandwidth (MB/s)     Transmit Size\n\
+                32                    133.50                16\n";
+    let point = parsed(OSU, text).remove(0);
+    assert_eq!(point.bytes_per_s(), Some(133.5e6));
+    let figure = point.figures.iter().find(|figure| figure.name == "data_bytes").unwrap();
+    assert_eq!((figure.value, &*figure.formula), (Some(16.0), "as printed under Transmit Size"));
+}
+
+#[test]
 fn tables_of_several_datatypes_are_told_apart() {
     let text = "# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_CHAR.\n\
                 # Size       Avg Latency(us)\n4                       5.04\n\

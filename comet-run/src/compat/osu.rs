@@ -1,6 +1,7 @@
 //! Command lines of the OSU micro-benchmarks.
 
 use comet_core::kernel::{DATATYPE, ELEMENT};
+use comet_core::layout::Layout;
 use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
@@ -142,6 +143,7 @@ impl Asked<'_> {
             "-N" => self.neighbours(value)?,
             "-l" => self.words.axis("place=in_place".into()),
             "-T" => self.elements(value)?,
+            "-D" => self.layout(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
             "-c" if !value.is_empty() => {
                 return Err(Stop::Wrong(format!(
@@ -207,6 +209,23 @@ impl Asked<'_> {
                 return Err(wrong(self.program, "-T", word, expected));
             }
         }
+        Ok(())
+    }
+
+    fn layout(&mut self, value: &str) -> Result<(), Stop> {
+        let (kind, rest) = value.split_once(':').unwrap_or((value, ""));
+        let layout = match kind.to_lowercase().as_str() {
+            "cont" => "contiguous".into(),
+            "vect" if format!("vector:{rest}").parse::<Layout>().is_ok() => {
+                format!("vector:{rest}")
+            }
+            "indx" if !rest.is_empty() => format!("indexed:{rest}"),
+            _ => {
+                let expected = "layouts are cont, vect:STRIDE:BLOCK with a block of 1 to STRIDE elements, and indx:FILE (write vect:8:4)";
+                return Err(wrong(self.program, "-D", value, expected));
+            }
+        };
+        self.words.set("--layout", layout);
         Ok(())
     }
 
