@@ -63,6 +63,7 @@ test_family() { # FAMILY
     step "$1 -n 3: collectives and transfers of long counts are right, or refused; so are those of integers" has_long_counts "$1"
     step "$1 -n 3: the graph of neighbours has a time, and each datatype a table" has_graph
     step "$1 -n 3: messages have the datatype of their table" has_types "$1"
+    step "$1 -n 3: messages have the layout of -D, and nothing is written between its blocks" has_layouts "$1"
     step "$1: help, list and usage errors are printed once" prints_once
     step "$1: the launcher of another MPI is refused" refuses_launcher "mpirun.$(other_of "$1")" 'Hydra.*Open MPI|Open MPI.*MPICH'
     step "$1: a program without MPI is refused" refuses_plain
@@ -124,16 +125,58 @@ has_graph() {
     [[ $(grep -c '^[48] .*Pass$' "$scratch/osu") -eq 6 ]]
 }
 
-# 8 bytes are two integers, in messages, in parts with lengths, and in parts with types.
+# 8 bytes are two integers: in messages, in parts with lengths, in parts with types, and in whatever moves
+# data in IMB-MPI1, whose reductions have another type in the same run.
 has_types() { # FAMILY
     local of call
+    local calls=(Send Recv Isend Irecv Sendrecv Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv)
     "mpicc.$1" -shared -fPIC -o "$scratch/types.so" scripts/mpi-types.c
-    for of in latency:MPI_Send gatherv:MPI_Gatherv neighbor_alltoallw:MPI_Neighbor_alltoallw; do
+    for of in latency:Send gatherv:Gatherv neighbor_alltoallw:Neighbor_alltoallw; do
         call=${of#*:}
-        timeout -k 10 300 "$mpirun" -n "$([[ $call = MPI_Send ]] && echo 2 || echo 3)" \
-            env "LD_PRELOAD=$scratch/types.so" "$comet_run" "osu_${of%:*}" -m 8:8 -i 2 -x 1 -T mpi_int 2>"$scratch/types"
-        grep -q "^$call 2 MPI_INT32_T" "$scratch/types" || return
+        with_types "$([[ $call = Send ]] && echo 2 || echo 3)" "osu_${of%:*}" -m 8:8 -i 2 -x 1 -T mpi_int
+        grep -q "^MPI_$call 2 MPI_INT32_T" "$scratch/types"
     done
+    with_types 3 IMB-MPI1 PingPong Sendrecv Exchange Uniband Reduce Bcast {Gather,Scatter,Allgather,Alltoall}{,v} -msgsize 8 -iter 2 -data_type int -red_data_type float
+    for call in "${calls[@]}"; do
+        grep -q "^MPI_$call 2 MPI_INT32_T" "$scratch/types" || { echo "MPI_$call has no integers" && return 1; }
+    done
+    grep -q '^MPI_Reduce 2 MPI_FLOAT' "$scratch/types"
+}
+
+# 64 bytes are 16 integers, whose vector has two blocks of 4, one every 8. Each program prints Pass where the
+# blocks have arrived and the gaps are as they were.
+has_layouts() { # FAMILY
+    local program of
+    "mpicc.$1" -shared -fPIC -o "$scratch/types.so" scripts/mpi-types.c
+    printf '# start, length\n2,3\n8,2\n' >"$scratch/blocks"
+    for program in latency bw bibw; do
+        passes 2 "$program" vect:8:4
+    done
+    for program in mbw_mr multi_lat bcast {gather,scatter,allgather,alltoall}{,v} alltoallw neighbor_{allgather,alltoall}{,v} neighbor_alltoallw; do
+        passes 3 "$program" vect:8:4
+    done
+    for of in cont "indx:$scratch/blocks"; do
+        passes 2 bw "$of"
+        passes 3 alltoallv "$of"
+    done
+    with_types 2 osu_latency -m 64:64 -i 2 -x 1 -T mpi_int -D vect:8:4
+    grep -q '^MPI_Send 1 vector 2 4 8$' "$scratch/types"
+    with_types 3 osu_gatherv -m 64:64 -i 2 -x 1 -T mpi_int -D cont
+    grep -q '^MPI_Gatherv 1 contiguous 16$' "$scratch/types"
+    with_types 3 osu_neighbor_alltoallw -m 64:64 -i 2 -x 1 -D "indx:$scratch/blocks"
+    grep -q '^MPI_Neighbor_alltoallw 1 other' "$scratch/types"
+    # The transport of ranks that share memory has no such types.
+    ends_with 2 "$comet_run" echo -t shm --layout vector:8:4
+    prints 1 'needs derived datatypes'
+}
+
+passes() { # RANKS PROGRAM LAYOUT
+    launch "$1" "osu_$2" -m 4:64 -i 5 -c -D "$3" -T mpi_char,mpi_int >"$scratch/osu"
+    [[ $(grep -c '^[0-9].*Pass' "$scratch/osu") -eq 10 ]] || { cat "$scratch/osu" && return 1; }
+}
+
+with_types() { # RANKS ARGUMENT...
+    timeout -k 10 300 "$mpirun" -n "$1" env "LD_PRELOAD=$scratch/types.so" "$comet_run" "${@:2}" 2>"$scratch/types"
 }
 
 launch() { # RANKS ARGUMENT...

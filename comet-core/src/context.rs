@@ -6,6 +6,7 @@ use crate::driver::Pace;
 use crate::error::Result;
 use crate::file::{File, Folder, Sharing};
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
+use crate::layout::Blocks;
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
@@ -84,6 +85,10 @@ impl<T: Transport, R: Repeated<T>> Repeated<T> for BeforeBarrier<'_, R> {
 #[derive(Debug)]
 pub struct Context<'a, T: Transport> {
     transport: &'a T,
+    /// The transport by which the ranks meet: messages of that above may have a layout.
+    meeting: &'a T,
+    /// The blocks of each message, if they have a layout.
+    blocks: Option<&'a Blocks>,
     info: &'static KernelInfo,
     pace: Pace,
     method: Method<'a>,
@@ -111,8 +116,13 @@ impl<'a, T: Transport> Context<'a, T> {
             samples
         };
         let samples = info.series.iter().map(reserved).collect();
-        let (usage, all_repeat) = (None, false);
-        Self { transport, info, pace, method, corrupt, all_repeat, samples, usage }
+        let (meeting, blocks, usage, all_repeat) = (transport, None, None, false);
+        Self { transport, meeting, blocks, info, pace, method, corrupt, all_repeat, samples, usage }
+    }
+
+    /// The same with messages of these blocks over `transport`, which was made for them.
+    pub(crate) fn with_layout(self, transport: &'a T, blocks: &'a Blocks) -> Self {
+        Self { transport, blocks: Some(blocks), ..self }
     }
 
     /// The transport.
@@ -173,7 +183,7 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Checks after `n_runs` runs of an operation.
     pub(crate) fn checker(&self, n_runs: u64) -> Checker {
-        Checker::new(n_runs, self.corrupt)
+        Checker::new(n_runs, self.corrupt).of_blocks(self.blocks)
     }
 
     /// Runs of the operation of `series` in one measurement.
@@ -445,7 +455,7 @@ impl<'a, T: Transport> Context<'a, T> {
         if !self.starts_together(series) {
             return Ok(None);
         }
-        let (t, pace, method) = (self.transport, self.pace, self.method);
+        let (t, pace, method) = (self.meeting, self.pace, self.method);
         let due_ns = pace.sync.start(t, pace.window_ns, method.clock)?;
         if pace.skew_ns > 0 {
             let number = u64::from(pace.slice) << 32 | u64::from(index);

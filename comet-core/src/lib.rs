@@ -41,6 +41,7 @@ pub mod event;
 pub mod file;
 pub mod job;
 pub mod kernel;
+pub mod layout;
 pub mod local;
 pub mod matching;
 pub mod pattern;

@@ -14,6 +14,7 @@ use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_o
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::{NoFile, Plan};
 use comet_core::job::JobFailure;
+use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -339,11 +340,19 @@ impl Transport for Mpi {
     }
 
     /// `MPI_Comm_dup`, and the datatype in all that follows.
-    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
-        let typed = || self.comm.with_elements(element);
+    fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
+        let typed = || self.comm.with_datatype(datatype);
         let comm = self.waiting(Waiting::Collective(Source::Any), typed);
         let comm = comm.map_err(|failure| self.error(failure))?;
         Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))
+    }
+
+    /// `MPI_Type_contiguous`, `MPI_Type_vector` or `MPI_Type_indexed`, and `MPI_Comm_dup`.
+    fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
+        let made = || self.comm.with_layout(blocks);
+        let comm = self.waiting(Waiting::Collective(Source::Any), made);
+        let comm = comm.map_err(|failure| self.error(failure))?;
+        Ok(self.part(self.group.clone(), Rc::new(comm), None))
     }
 
     fn graph_time_ns(&self) -> Option<f64> {

@@ -9,7 +9,7 @@ use comet_core::event::{
     SeriesResult,
 };
 use comet_core::kernel::{
-    self, Arrangement, AxisKind, Case, Class, ELEMENT, GROUPS, KernelInfo, PROCS,
+    self, Arrangement, AxisKind, Case, Class, DATATYPE, GROUPS, KernelInfo, PROCS,
 };
 use comet_core::sync::StartSync;
 use comet_core::topology::{Mesh, Topology};
@@ -17,9 +17,9 @@ use comet_core::topology::{Mesh, Topology};
 use crate::fingerprint::key;
 use crate::raw::{each, samples, starts_ns};
 use crate::record::{
-    self, BUFFERS, Check, CheckStatus, Derived, GRAPH, Interval, KernelFacts, Measured, NamedRate,
-    Numbers, Outcome, Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote, RankStat,
-    RanksNs, Rate, Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
+    self, BUFFERS, Check, CheckStatus, Derived, GRAPH, Interval, KernelFacts, LAYOUT, Measured,
+    NamedRate, Numbers, Outcome, Overhead, Param, Params, Plan, Point, PointStatus, Quality, Quote,
+    RankStat, RanksNs, Rate, Reps, SampleSync, Summary, Transport, Value, WarmUpNs,
 };
 
 /// Makes the points of one run, and numbers them.
@@ -32,6 +32,8 @@ pub(crate) struct PointMaker {
     pub(crate) buffers: Option<String>,
     /// A word for the graph of neighbours, if the user gave one.
     pub(crate) graph: Option<String>,
+    /// The layout of the messages, if the user gave one.
+    pub(crate) layout: Option<String>,
     /// True if points keep their samples.
     pub(crate) has_samples: bool,
     clocks: Clocks,
@@ -175,10 +177,10 @@ impl PointMaker {
     }
 
     fn params(&self, case: &Case) -> Params {
-        let element = case.arrangement().element;
-        let element = element.map(|element| Param::Label(element.name().into()));
+        let Arrangement { procs, n_groups, datatype } = case.arrangement();
+        let datatype = datatype.map(|datatype| Param::Label(datatype.name().into()));
         let mut params: Vec<(String, Param)> = Vec::new();
-        params.extend(element.map(|name| (ELEMENT.name.into(), name)));
+        params.extend(datatype.map(|name| (DATATYPE.name.into(), name)));
         for (axis, value) in case.values() {
             // What the run was to find, and did not, is left out.
             if value == 0 && axis.kind == AxisKind::Found {
@@ -189,12 +191,13 @@ impl PointMaker {
             params.push((axis.name.into(), param));
         }
         let number = |(name, value): (&str, usize)| (name.into(), Param::Number(value as u64));
-        let Arrangement { procs, n_groups, .. } = case.arrangement();
         params.push(number((PROCS.name, procs.unwrap_or(self.n_ranks))));
         params.extend((n_groups > 1).then(|| number((GROUPS.name, n_groups))));
         let has_torus = case.info.axes.iter().any(|used| used.axis.name == "dimensions");
         let graph = self.graph.clone().filter(|_| has_torus);
         params.extend(graph.map(|word| (GRAPH.into(), Param::Label(word))));
+        let layout = self.layout.clone().filter(|_| case.info.has_layouts);
+        params.extend(layout.map(|word| (LAYOUT.into(), Param::Label(word))));
         params.extend(self.buffers.clone().map(|mode| (BUFFERS.into(), Param::Label(mode))));
         if case.info.class == Class::Matrix {
             let of_part = procs.map(|procs| sides(&Mesh::gray(procs)));

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use comet_core::collective::Element;
 use comet_core::driver::{Rules, Settings};
-use comet_core::kernel::{Arrangement, Case, ELEMENT, GROUPS, KernelInfo, PROCS, Profile};
+use comet_core::kernel::{Arrangement, Case, DATATYPE, GROUPS, KernelInfo, PROCS, Profile};
 use comet_core::topology::Topology;
 use comet_report::format::{Look, table_for_terminal};
 use comet_report::launches::Concluded;
@@ -326,7 +326,7 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
     let arrangement = Arrangement {
         procs: number(PROCS.name).filter(|procs| *procs != n_ranks),
         n_groups: number(GROUPS.name).unwrap_or(1),
-        element: element(info, point),
+        datatype: point.params.get(DATATYPE.name).and_then(|name| Element::find(&name.to_string())),
     };
     let case = Case::new(info, &[]).on(arrangement);
     info.axes.iter().try_fold(case, |case, used| {
@@ -340,12 +340,6 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
         };
         Some(case.with(used.axis, value))
     })
-}
-
-/// The elements in which the transport counted the messages of `point`, unless its kernel chose them.
-fn element(info: &KernelInfo, point: &Point) -> Option<Element> {
-    let is_own = info.axes.iter().any(|used| *used.axis == ELEMENT);
-    Element::find(&point.params.get(ELEMENT.name).filter(|_| !is_own)?.to_string())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
-    Axis, AxisKind, AxisUse, Case, Class, ELEMENT, GROUPS, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N,
-    PROCS, Participants, Profile, VECTOR_LENGTH,
+    Axis, AxisKind, AxisUse, Case, Class, DATATYPE, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
+    LOCAL_N, PROCS, Participants, Profile, VECTOR_LENGTH,
 };
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -105,6 +105,14 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             method.buffers.name()
         )));
     }
+    if let Some(layout) =
+        method.layout.as_ref().filter(|_| !matches!(origin, Origin::Outside { .. }))
+    {
+        return Err(exit::usage(format!(
+            "--layout {layout} needs derived datatypes, which only MPI has (start the ranks under MPI, \
+             or leave it out)"
+        )));
+    }
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
         world::admit_map(world, topology, origin)?;
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
@@ -185,7 +193,8 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
 /// The axis of any kernel with this name.
 fn axis(name: &str) -> anyhow::Result<&'static Axis> {
     let axes = catalogue::infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
-    let axes: BTreeMap<_, _> = axes.chain(ARRANGEMENT).map(|axis| (axis.name, axis)).collect();
+    let axes: BTreeMap<_, _> =
+        axes.chain(ARRANGEMENT).chain([&DATATYPE]).map(|axis| (axis.name, axis)).collect();
     axes.get(name).copied().ok_or_else(|| {
         let names = Vec::from_iter(axes.into_keys()).join(", ");
         exit::usage(format!("--axis {name}: no kernel varies it (they vary {names})"))
@@ -334,7 +343,7 @@ impl KernelPlan {
 fn admit_case(case: &Case, topology: &Topology, settings: &Settings) -> Result<u64, String> {
     let topology = case.topology(topology)?;
     let world = settings.world(&topology);
-    world.admit(case).map(|()| (case.info.bytes_per_rank)(case, &world))
+    world.admit(case).map(|()| world.bytes_per_rank(case))
 }
 
 /// Judges `overrides` for runs of `kernels` on `topologies`; returns a sentence for each that has no
@@ -349,10 +358,10 @@ pub(crate) fn admit(
     topologies: &[Topology],
 ) -> anyhow::Result<Vec<String>> {
     let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
-    let elements =
-        kernels.iter().any(|info| arrangements::has_elements(info)).then_some(ELEMENT.name);
+    let has_datatype = kernels.iter().any(|info| arrangements::has_datatype(info));
+    let datatype = has_datatype.then_some(DATATYPE.name);
     let varied: BTreeSet<_> =
-        axes.chain(ARRANGEMENT.map(|axis| axis.name)).chain(elements).collect();
+        axes.chain(ARRANGEMENT.map(|axis| axis.name)).chain(datatype).collect();
     let mut notes = Vec::new();
     for (index, change) in overrides.iter().enumerate() {
         // Also where no kernel varies the axis: a typing error is no value.
@@ -386,9 +395,7 @@ pub(crate) fn plan(
     profile: Profile,
     topology: &Topology,
 ) -> anyhow::Result<Vec<KernelPlan>> {
-    let of_messages = arrangements::overrides_of_messages(kernels, overrides);
     let plan = |info: &&'static KernelInfo| {
-        let overrides = if arrangements::combines(info) { overrides } else { &of_messages };
         Ok(KernelPlan { info, cases: cases(info, overrides, profile, topology)? })
     };
     kernels.iter().map(plan).collect()

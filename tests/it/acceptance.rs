@@ -49,6 +49,7 @@ const ROWS: &[Row] = &[
     (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),
     (&[7], MULTI, 0, &["# Benchmarking Multi-PingPong \n# ( 2 groups of 2 processes each running simultaneous ) \n# Group  0:     0    1\n# \n# Group  1:     2    3\n# \n# ( 1 additional process waiting in MPI_Barrier)\n"]),
     (&[9], ALL, 0, &["# MPI_Datatype                   :   MPI_BYTE \n# MPI_Datatype for reductions    :   MPI_FLOAT \n# MPI_Op                         :   MPI_SUM  \n"]),
+    (&[9], "IMB-MPI1 PingPong Reduce -data_type int -red_data_type char -npmin 2 -msgsize 8 --ranks=2 --machine=./flat.toml --out r.jsonl", 0, &["# MPI_Datatype                   :   MPI_INT \n# MPI_Datatype for reductions    :   MPI_CHAR \n", "\"params\":{\"datatype\":\"int\",\"hops\":1,\"length_bytes\":8,\"procs\":2}", "\"place\":\"separate\",\"element\":\"char\",\"operator\":\"sum\",\"length_bytes\":8,\"procs\":2}"]),
     (&[10], "IMB-MPI1 Bcast Reduce Gather Scatter -root_shift on -npmin 3 -msgsize 8 --ranks=3 --machine=./flat.toml --out r.jsonl", 0, &["\"params\":{\"algorithm\":\"native\",\"root\":\"rotate\",\"first_root\":0,\"length_bytes\":8,\"procs\":3}"]),
     // The command line.
     (&[120], "IMB-MPI1 PingPong -msglog 9:1", 2, &["error: IMB-MPI1: '9:1' for -msglog: powers of two are [MIN:]MAX below 31 (write 0:22)\n"]),

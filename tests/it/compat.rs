@@ -256,9 +256,9 @@ fn each_datatype_of_messages_has_a_table() {
         assert!(lines.ends_with(&tables), "{lines:#?}");
         assert!(numbers(&output).iter().all(|row| row[2] == "Pass"), "{output:#?}");
         let records = folder.records(&format!("{n}.jsonl"));
-        let elements: Vec<_> =
-            records.points().map(|point| point["params"]["element"].clone()).collect();
-        assert_eq!(elements, ["char", "char", "char", "int", "int", "float", "float"]);
+        let datatypes: Vec<_> =
+            records.points().map(|point| point["params"]["datatype"].clone()).collect();
+        assert_eq!(datatypes, ["char", "char", "char", "int", "int", "float", "float"]);
         folder.run(&format!("validate {n}.jsonl")).success();
         folder.write("printed.txt", &output.stdout);
         folder.run(&format!("import osu printed.txt -n {ranks} -o i{n}.jsonl")).success();
@@ -276,7 +276,17 @@ fn each_datatype_of_messages_has_a_table() {
     let output = folder.run("osu_latency -m 3:6 -i 5 -T mpi_int --transport=sim").success();
     assert!(output.stdout.contains("3 bytes are no whole number of int elements"), "{output:#?}");
     folder.run("osu_latency -T mpi_long").code(2).notes("'mpi_long' for -T: types are mpi_char");
-    folder.run("osu_latency -D vect:8:4").code(2).notes("-D vect:8:4 is not supported: messages");
+    folder.write("blocks", "# start, length\n0,3\n8,2\n");
+    for (layout, word) in
+        [("cont", "contiguous"), ("vect:8:4", "vector:8:4"), ("indx:blocks", "indexed:0,3:8,2")]
+    {
+        let sentence = format!(
+            "--layout {word} needs derived datatypes, which only MPI has (start the ranks under MPI, or \
+             leave it out)"
+        );
+        folder.run(&format!("osu_latency -D {layout}")).code(2).notes(&sentence);
+    }
+    folder.run("osu_latency -D indx:none").code(2).notes("cannot be read: ");
 }
 
 #[test]

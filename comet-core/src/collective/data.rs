@@ -213,7 +213,10 @@ pub fn compare(
         Kind::Barrier => (),
         Kind::Broadcast => {
             let message = &mut output[..parts.length(0)];
-            check.message(message, seed(seeds, 0, 0), "the broadcast");
+            match rank == call.root() {
+                true => check.whole(message, seed(seeds, 0, 0), "the broadcast"),
+                false => check.message(message, seed(seeds, 0, 0), "the broadcast"),
+            }
         }
         Kind::Gather if rank != call.root() => (),
         Kind::Gather | Kind::Allgather | Kind::Alltoall => {

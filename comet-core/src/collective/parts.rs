@@ -52,14 +52,16 @@ impl Places {
         Self { lengths, starts, end, greatest, digest, as_ints, counted: None }
     }
 
-    /// These parts, counted in elements of `unit` bytes too, if all are whole numbers of them.
+    /// These parts, counted in elements of `unit` bytes too, if all are whole numbers of them: one element
+    /// each, if these have no bytes.
     fn counted_in(self, unit: usize) -> Self {
         let all = || self.lengths.iter().chain(&self.starts);
         if unit == 1 || !all().all(|value| value.is_multiple_of(unit)) {
             return self;
         }
-        let [lengths, starts] = [&self.lengths, &self.starts]
-            .map(|values| values.iter().map(|value| value / unit).collect());
+        let [lengths, starts] = [&self.lengths, &self.starts].map(|values| {
+            values.iter().map(|value| value.checked_div(unit).unwrap_or(1)).collect()
+        });
         let counted = Some((unit, Box::new(Self::new(lengths, starts))));
         Self { counted, ..self }
     }
@@ -280,6 +282,8 @@ mod tests {
             let Parts::Uneven(places) = Parts::packed(lengths).counted_in(4) else {
                 unreachable!()
             };
+            let empty = Places::new(vec![0; 2], vec![0; 2]).counted_in(0);
+            assert_eq!(empty.in_elements(0).map(Places::lengths), Some(&[1, 1][..]));
             let counted = places.in_elements(4);
             let counted = counted.map(|of| (of.lengths().to_vec(), of.starts().to_vec()));
             (counted, places.in_elements(1) == Some(&places), places.in_elements(8).is_none())

@@ -13,13 +13,16 @@ use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd, RunStart,
     SeriesResult, Stop,
 };
-use crate::kernel::{Case, History, Kernel, MAX_SERIES};
+use crate::kernel::{Case, Derived, History, Kernel, MAX_SERIES};
+use crate::layout::DATA_BYTES;
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
 
 /// Bytes of results that may wait for their outputs while the run goes on.
 const MAX_BACKLOG_BYTES: usize = 4 << 20;
+/// Formula of the bytes of data of a message with a layout.
+const OF_BLOCKS: &str = "sum of the blocks of one message";
 /// Clocks are compared again after so many nanoseconds.
 const MAX_CLOCK_AGE_NS: u64 = 500_000_000;
 
@@ -340,14 +343,20 @@ impl<T: Transport> Conductor<'_, T> {
         let n_disturbed = point.n_disturbed;
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
-        let series = point
-            .results(rules, self.clock, &self.stage.world(case.arrangement()))
-            .map_err(|message| Refusal { failure: Failure::Failed, rank: None, message })?;
+        let world = self.stage.world(case.arrangement());
+        let data_bytes = world.blocks(&case).map(|blocks| blocks.data_bytes() as f64);
+        let of_layout = data_bytes.map(|bytes| Derived::of(DATA_BYTES, OF_BLOCKS, Some(bytes)));
+        let series = point.results(rules, self.clock, &world).map_err(|message| Refusal {
+            failure: Failure::Failed,
+            rank: None,
+            message,
+        })?;
         let summaries: Vec<Summary> = series.iter().map(SeriesResult::told).collect();
         let mut derived = self.kernel(&case).derived(&case, &summaries);
-        if let Some(part) = self.stage.part(case.arrangement()) {
+        if let Some(part) = self.stage.latest(case.arrangement()) {
             derived.extend(self.kernel(&case).noted(&case, part));
         }
+        derived.extend(of_layout);
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
             case,

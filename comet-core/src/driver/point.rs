@@ -283,6 +283,7 @@ impl CaseState {
         world: &World<'_>,
     ) -> Result<Vec<SeriesResult>, String> {
         let Self { case, series, n_warmup, pace, mut warm_up, .. } = self;
+        let moved = world.moved(&case);
         let result = |(index, readings): (usize, Readings)| {
             let series = &case.info.series[index];
             let values_ns = readings.all_ns();
@@ -306,8 +307,8 @@ impl CaseState {
             Ok(SeriesResult {
                 series,
                 definition: readings.definition,
-                bytes_per_op: (series.bytes_per_op)(&case, world),
-                amounts_per_op: series.amounts_per_op(&case, world),
+                bytes_per_op: (series.bytes_per_op)(&moved, world),
+                amounts_per_op: series.amounts_per_op(&moved, world),
                 n_warmup: n_warmup[index],
                 warm_up: std::mem::take(&mut warm_up[index]),
                 interval: Interval::of_medians(&slice_medians_ns).map(with_clock),

@@ -7,6 +7,7 @@ use crate::collective::Graph;
 use crate::definition::Definition;
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
+use crate::layout::Layout;
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
@@ -67,6 +68,8 @@ pub struct Settings {
     pub graph: Option<Graph>,
     /// The user's folder for files.
     pub files: Option<Folder>,
+    /// Layout of the messages.
+    pub layout: Option<Layout>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
@@ -142,6 +145,7 @@ impl Settings {
             cast: None,
             graph: None,
             files: None,
+            layout: None,
             cap_bytes: u64::MAX,
             corrupt: None,
         }
@@ -161,11 +165,18 @@ impl Settings {
         }
     }
 
-    /// The ranks of `topology`, with the cast, the graph, the folder and the memory limit.
+    /// The ranks of `topology`, with the cast, the graph, the folder, the layout and the memory limit.
     pub fn world<'a>(&'a self, topology: &'a Topology) -> World<'a> {
         let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
         let (graph, files) = (self.graph.as_ref(), self.files.as_ref());
-        World { given_cast, graph, files, cap_bytes, buffers, ..World::of(topology) }
+        let layout = self.layout.as_ref();
+        World { given_cast, graph, files, layout, cap_bytes, buffers, ..World::of(topology) }
+    }
+
+    /// True if messages are sent from buffers into which nothing is received: by the rules, or because
+    /// the gaps of a layout would be those of another message.
+    pub fn are_untouched(&self) -> bool {
+        self.rules.are_untouched() || self.layout.is_some()
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

@@ -9,6 +9,7 @@ use crate::error::{KernelError, Result, TransportErrorKind};
 use crate::event::{Failure, RunEnd};
 use crate::file::Folder;
 use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
+use crate::layout::Blocks;
 use crate::sample::Sample;
 use crate::sync::{ClockOffset, GlobalClock, StartSync};
 use crate::transport::{Transport, Usage};
@@ -27,16 +28,27 @@ pub(super) struct Stage<'a, T: Transport> {
     buffers: Buffers,
     /// The user's folder for files, the same on all ranks.
     files: Option<Folder>,
-    /// Transports of groups and of elements, each made once; `None` on ranks that take no part, and
+    /// Transports of groups and of datatypes, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
+    /// The transport of the layout of the latest case, if it has one.
+    laid: Option<Laid<T>>,
+}
+
+/// The transport of the layout of the messages of one length.
+struct Laid<T> {
+    arrangement: Arrangement,
+    blocks: Blocks,
+    /// `None` on ranks that take no part.
+    t: Option<T>,
 }
 
 impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
-        let (clock, buffers, files, parts) = (None, settings.buffers, None, Vec::new());
-        Self { t, kernels, settings, clock, buffers, files, parts }
+        let (clock, buffers, files) = (None, settings.buffers, None);
+        let (parts, laid) = (Vec::new(), None);
+        Self { t, kernels, settings, clock, buffers, files, parts, laid }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
@@ -100,6 +112,7 @@ impl<'a, T: Transport> Stage<'a, T> {
     pub(super) fn run(&mut self, target: &Target, pace: Option<(Pace, u64)>) -> Result<Report> {
         self.split(target.arrangement)?;
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
+        let case = self.lay_out(case)?;
         // Rank 0 has heard of the step before from all ranks; in virtual time nothing of it lasts.
         if pace.is_some() || !self.t.clock().is_virtual {
             self.t.barrier()?;
@@ -122,9 +135,9 @@ impl<'a, T: Transport> Stage<'a, T> {
         Ok(report_of(result)?.map_err(|(failure, message)| (failure, message + &place)))
     }
 
-    /// Makes the transports of the groups and their elements, unless there are some; all ranks call it.
+    /// Makes the transports of the groups and their datatypes, unless there are some; all ranks call it.
     fn split(&mut self, arrangement: Arrangement) -> Result<()> {
-        let is_plain = self.is_whole(arrangement) && arrangement.element.is_none();
+        let is_plain = self.is_whole(arrangement) && arrangement.datatype.is_none();
         if is_plain || self.parts.iter().any(|part| part.0 == arrangement) {
             return Ok(());
         }
@@ -136,12 +149,30 @@ impl<'a, T: Transport> Stage<'a, T> {
             self.t.split(colour, 0)?
         };
         let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
-        let of_elements = match part.as_ref().or(whole).zip(arrangement.element) {
-            Some((t, element)) => t.with_elements(element)?,
+        let typed = match part.as_ref().or(whole).zip(arrangement.datatype) {
+            Some((t, datatype)) => t.with_datatype(datatype)?,
             None => None,
         };
-        self.parts.push((arrangement, of_elements.or(part)));
+        self.parts.push((arrangement, typed.or(part)));
         Ok(())
+    }
+
+    /// Makes the transport of the layout of `case`, unless it is the latest; all ranks call it. The case
+    /// as its kernel sees it.
+    fn lay_out(&mut self, case: Case) -> Result<Case> {
+        let arrangement = case.arrangement();
+        let Some(blocks) = self.world(arrangement).blocks(&case) else {
+            self.laid = None;
+            return Ok(case);
+        };
+        let case = case.in_memory(&blocks);
+        let is_latest = |laid: &Laid<T>| laid.arrangement == arrangement && laid.blocks == blocks;
+        if !self.laid.as_ref().is_some_and(is_latest) {
+            self.laid = None;
+            let t = self.part(arrangement).map(|part| part.with_layout(&blocks)).transpose()?;
+            self.laid = Some(Laid { arrangement, blocks, t });
+        }
+        Ok(case)
     }
 
     /// The transport of the group of this rank; `None` on one that takes no part.
@@ -149,6 +180,12 @@ impl<'a, T: Transport> Stage<'a, T> {
         let made = self.parts.iter().find(|part| part.0 == arrangement);
         let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
         made.and_then(|part| part.1.as_ref()).or(whole)
+    }
+
+    /// The transport of the latest case, which is of the group of this rank; `None` on one that takes no
+    /// part.
+    pub(super) fn latest(&self, arrangement: Arrangement) -> Option<&T> {
+        self.laid.as_ref().map_or_else(|| self.part(arrangement), |laid| laid.t.as_ref())
     }
 
     /// True if the only group is the job.
@@ -182,7 +219,7 @@ impl<'a, T: Transport> Stage<'a, T> {
         let case = Case::new(kernel.info(), &target.values).on(target.arrangement);
         // Test data is made and looked at byte by byte, and the first probe knows nothing yet.
         let world = self.world(target.arrangement);
-        let bytes = self.buffers.bytes((case.info.bytes_per_rank)(&case, &world));
+        let bytes = self.buffers.bytes(world.bytes_per_rank(&case));
         self.t.annotate(&case.label(), expected_ns.max(bytes.saturating_mul(NS_PER_BYTE)));
         (kernel, case)
     }
@@ -197,7 +234,7 @@ impl<'a, T: Transport> Stage<'a, T> {
         let info = kernel.info();
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
-        let untouched = self.settings.rules.are_untouched();
+        let untouched = self.settings.are_untouched();
         let (clock, buffers) = (self.clock.as_ref(), self.buffers);
         let (graph, files) = (self.settings.graph.as_ref(), self.files.as_ref());
         let n_barriers = self.settings.rules.n_barriers();
@@ -213,7 +250,11 @@ impl<'a, T: Transport> Stage<'a, T> {
             graph,
             files,
         };
-        Context::new(part, info, pace, method, corrupt)
+        let cx = Context::new(part, info, pace, method, corrupt);
+        match &self.laid {
+            Some(Laid { t: Some(t), blocks, .. }) => cx.with_layout(t, blocks),
+            _ => cx,
+        }
     }
 }
 

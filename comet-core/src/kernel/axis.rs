@@ -137,10 +137,13 @@ pub static PROCS: Axis =
 pub static GROUPS: Axis =
     Axis::count("groups", "groups", "number of groups of procs ranks that run a case at once")
         .up_to(|topology| topology.n_ranks() as u64);
-/// Type of the elements in which messages are counted, in the order of [`Element::ALL`]: an axis of every
-/// kernel whose messages have lengths, which those that combine elements alone declare.
+/// Type in which messages are counted, in the order of [`Element::ALL`]: an axis of every kernel whose
+/// messages have lengths, but for those that combine elements, and which none declares.
+pub static DATATYPE: Axis =
+    Axis::choice("datatype", "type in which messages are counted", Element::LABELS);
+/// Type of the elements of a reduction, in the order of [`Element::ALL`].
 pub static ELEMENT: Axis =
-    Axis::choice("element", "type of the elements of messages", Element::LABELS);
+    Axis::choice("element", "type of the elements of a reduction", Element::LABELS);
 /// Length of a vector in doubles.
 pub static VECTOR_LENGTH: Axis = Axis::size(
     "vector_length",

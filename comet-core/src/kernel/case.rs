@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::axis::{Axis, ELEMENT, LENGTH_BYTES, Profile};
+use super::axis::{Axis, DATATYPE, ELEMENT, LENGTH_BYTES, Profile};
 use super::info::KernelInfo;
 use super::world::World;
 use crate::collective::Element;
+use crate::layout::Blocks;
 use crate::sweep::SweepError;
 use crate::topology::Topology;
 use crate::transport::Rank;
@@ -14,16 +15,16 @@ use comet_stats::Summary;
 /// The most axes that one kernel may declare.
 pub const MAX_AXES: usize = 16;
 
-/// Ranks on which a case runs, by default all of the job in one group, and the elements of its messages.
+/// Ranks on which a case runs, by default all of the job in one group, and the datatype of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrangement {
     /// Number of ranks of a group; `None` for all of the job.
     pub procs: Option<usize>,
     /// Number of groups that run the case at once, on neighbouring ranks from rank 0 on.
     pub n_groups: usize,
-    /// Elements in which the transport counts messages; `None` for bytes, and for kernels that choose
-    /// elements themselves.
-    pub element: Option<Element>,
+    /// Type in which the transport counts messages; `None` for bytes, and for kernels that combine
+    /// elements.
+    pub datatype: Option<Element>,
 }
 
 impl Default for Arrangement {
@@ -34,7 +35,7 @@ impl Default for Arrangement {
 
 impl Arrangement {
     /// All ranks of the job.
-    pub const ALL: Self = Self { procs: None, n_groups: 1, element: None };
+    pub const ALL: Self = Self { procs: None, n_groups: 1, datatype: None };
 
     /// The first `procs` ranks.
     pub fn first(procs: usize) -> Self {
@@ -55,6 +56,8 @@ pub struct Case {
     pub info: &'static KernelInfo,
     values: [u64; MAX_AXES],
     arrangement: Arrangement,
+    /// True if a message is one element, whatever its length.
+    has_one_element: bool,
 }
 
 impl Case {
@@ -66,7 +69,7 @@ impl Case {
         assert!(values.len() <= info.axes.len(), "{} has fewer axes", info.id());
         let mut all = [0; MAX_AXES];
         all[..values.len()].copy_from_slice(values);
-        Self { info, values: all, arrangement: Arrangement::ALL }
+        Self { info, values: all, arrangement: Arrangement::ALL, has_one_element: false }
     }
 
     /// The cases of `info` over the default values of its axes under `profile`, on ranks of
@@ -150,12 +153,22 @@ impl Case {
     /// Type of the elements of its messages: those that it combines, or those in which the transport counts
     /// them; `None` for bytes.
     pub fn element(&self) -> Option<Element> {
-        self.combined().or(self.arrangement.element)
+        self.combined().or(self.arrangement.datatype)
     }
 
-    /// Bytes of an element of its messages.
+    /// Bytes of an element of its messages, with the gaps of its layout if it has one; 0 where that has no
+    /// block.
     pub fn unit(&self) -> usize {
-        self.element().map_or(1, Element::bytes)
+        match self.has_one_element {
+            true => self.length(&LENGTH_BYTES),
+            false => self.element().map_or(1, Element::bytes),
+        }
+    }
+
+    /// This case as its kernel sees it: each message is one element with these blocks.
+    pub(crate) fn in_memory(self, blocks: &Blocks) -> Self {
+        let extent = self.with(&LENGTH_BYTES, blocks.extent_bytes() as u64);
+        Self { has_one_element: true, ..extent }
     }
 
     /// True if its messages are whole numbers of elements; sweeps leave others out.
@@ -189,10 +202,11 @@ impl Case {
             let name = axis.label(value).map_or(value.to_string(), str::to_owned);
             label += &format!(" {}={name}", axis.name);
         }
-        let Arrangement { procs, n_groups, element } = self.arrangement;
+        let Arrangement { procs, n_groups, datatype } = self.arrangement;
         label += &procs.map_or(String::new(), |procs| format!(" procs={procs}"));
         label += &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() };
-        label + &element.map_or(String::new(), |element| format!(" element={}", element.name()))
+        let datatype = datatype.map(|datatype| format!(" {}={}", DATATYPE.name, datatype.name()));
+        label + &datatype.unwrap_or_default()
     }
 }
 

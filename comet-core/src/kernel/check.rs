@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use crate::error::KernelError;
+use crate::layout::Blocks;
 use crate::pattern;
 use crate::transport::Rank;
 
@@ -27,13 +28,20 @@ pub struct Checker {
     /// Runs of the operation since its buffers were filled.
     n_runs: u64,
     corrupt: bool,
+    /// The blocks of messages, if they have a layout.
+    blocks: Option<Blocks>,
     found: Option<KernelError>,
 }
 
 impl Checker {
     /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
     pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
-        Self { seeds: Seeds { n_runs }, n_runs, corrupt, found: None }
+        Self { seeds: Seeds { n_runs }, n_runs, corrupt, blocks: None, found: None }
+    }
+
+    /// The same for messages of these blocks.
+    pub(crate) fn of_blocks(self, blocks: Option<&Blocks>) -> Self {
+        Self { blocks: blocks.cloned(), ..self }
     }
 
     /// The seeds with which the buffers were filled.
@@ -53,8 +61,18 @@ impl Checker {
         self.n_runs = n_all;
     }
 
-    /// Checks that `message` is the pattern `seed`; `what` names it in the error.
+    /// Checks that `message` is the pattern `seed`; `what` names it in the error. With a layout it has been
+    /// received into a place that was spoiled with that seed, whose gaps are as they were.
     pub fn message(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
+        let laid = self.blocks.as_ref().filter(|of| of.extent_bytes() == message.len());
+        match laid.map(|blocks| blocks.received(seed)) {
+            Some(expected) => self.bytes(message, &expected, &what.to_string()),
+            None => self.whole(message, seed, what),
+        }
+    }
+
+    /// Checks that `message` is the pattern `seed`, in the gaps of a layout too: that of a rank that sends.
+    pub fn whole(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
         if self.corrupt
             && let Some(byte) = message.last_mut()
         {
@@ -139,6 +157,7 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
 
     #[test]
     fn each_stream_sender_and_number_of_runs_has_its_own_seed() {
@@ -154,6 +173,31 @@ mod tests {
         checker.values(&mut [1.0, 2.0, 3.0], |index| [1.0, 2.0, 3.0][index], |i| i == 1, "x");
         let text = checker.result().unwrap_err().to_string();
         assert_eq!(text, "element 1 of 3 of x: expected 2, found 3");
+    }
+
+    #[test]
+    fn bytes_between_the_blocks_of_a_layout_may_not_change() {
+        let blocks = Layout::Vector { stride: 4, block: 2 }.of(16, 1);
+        let result = |spoil: Option<usize>, length: usize| {
+            let mut checker = Checker::new(1, false).of_blocks(Some(&blocks));
+            let mut message = blocks.received(7)[..length].to_vec();
+            spoil.into_iter().for_each(|index| message[index] ^= 1);
+            checker.message(&mut message, 7, "it");
+            checker.result().map_err(|error| error.to_string())
+        };
+        assert_eq!(result(None, 14), Ok(()));
+        for index in 0..14 {
+            let error = result(Some(index), 14).unwrap_err();
+            assert!(error.starts_with(&format!("byte {index} of 14 of it: expected ")), "{error}");
+        }
+        // Those of another length have no gaps, and what a rank sends is as it was filled.
+        assert!(result(None, 13).unwrap_err().starts_with("byte 2 of 13 of it: "));
+        assert_eq!(result(None, 2), Ok(()));
+        let mut checker = Checker::new(1, false).of_blocks(Some(&blocks));
+        let mut message = [0; 14];
+        pattern::fill(&mut message, 7);
+        checker.whole(&mut message, 7, "it");
+        assert!(checker.result().is_ok());
     }
 
     #[test]

@@ -16,8 +16,8 @@ pub mod refusal;
 mod world;
 
 pub use axis::{
-    ALGORITHM, Axis, AxisKind, AxisUse, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N, PROCS,
-    Profile, ROOT, VECTOR_LENGTH, WINDOW,
+    ALGORITHM, Axis, AxisKind, AxisUse, DATATYPE, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N,
+    PROCS, Profile, ROOT, VECTOR_LENGTH, WINDOW,
 };
 pub use buffers::Buffers;
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};

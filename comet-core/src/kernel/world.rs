@@ -7,6 +7,7 @@ use super::cast::Cast;
 use super::refusal;
 use crate::collective::Graph;
 use crate::file::Folder;
+use crate::layout::{Blocks, Layout};
 use crate::topology::Topology;
 
 /// The ranks of a run: facts that a case needs beside its own values.
@@ -22,6 +23,8 @@ pub struct World<'a> {
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
     pub files: Option<&'a Folder>,
+    /// Layout of the messages; `None` where they have no gaps and many elements.
+    pub layout: Option<&'a Layout>,
     /// Memory limit of a case on one rank, in bytes.
     pub cap_bytes: u64,
     /// Buffers of the repetitions.
@@ -29,11 +32,12 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The ranks of `topology`, with no cast, no graph, no folder and no limit.
+    /// The ranks of `topology`, with no cast, no graph, no folder, no layout and no limit.
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
         let (cap_bytes, buffers) = (u64::MAX, Buffers::Same);
-        Self { n_ranks, topology, given_cast: None, graph: None, files: None, cap_bytes, buffers }
+        let (given_cast, graph, files, layout) = (None, None, None, None);
+        Self { n_ranks, topology, given_cast, graph, files, layout, cap_bytes, buffers }
     }
 
     /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.
@@ -45,8 +49,35 @@ impl<'a> World<'a> {
         if let Some(element) = case.element().filter(|_| !case.has_whole_elements()) {
             return Err(refusal::of_elements(case.value(&LENGTH_BYTES), element.name()));
         }
+        if let Some(layout) = self.layout.filter(|_| !case.info.has_layouts) {
+            let id = case.info.id();
+            return Err(format!(
+                "{id} has no messages of the layout {layout} (leave --layout out)"
+            ));
+        }
+        if let Some(blocks) = self.blocks(case) {
+            blocks.admit()?;
+        }
         (case.info.admits)(case, self)?;
         self.fits(case)
+    }
+
+    /// The blocks of each message of `case`, if it has a layout.
+    pub fn blocks(&self, case: &Case) -> Option<Blocks> {
+        let layout = self.layout.filter(|_| case.info.has_layouts)?;
+        Some(layout.of(case.length(&LENGTH_BYTES), case.unit()))
+    }
+
+    /// `case` with the bytes that travel as the length of its messages, for what it moves.
+    pub fn moved(&self, case: &Case) -> Case {
+        let data_bytes = self.blocks(case).map(|blocks| blocks.data_bytes() as u64);
+        data_bytes.map_or(*case, |data_bytes| case.with(&LENGTH_BYTES, data_bytes))
+    }
+
+    /// Memory that one rank needs for `case`, in bytes.
+    pub fn bytes_per_rank(&self, case: &Case) -> u64 {
+        let in_memory = self.blocks(case).map_or(*case, |blocks| case.in_memory(&blocks));
+        (case.info.bytes_per_rank)(&in_memory, self)
     }
 
     /// Refuses a case that exceeds the memory limit.
@@ -54,7 +85,7 @@ impl<'a> World<'a> {
     /// # Errors
     /// A sentence with both numbers.
     pub fn fits(&self, case: &Case) -> Result<(), String> {
-        let bytes = self.buffers.bytes((case.info.bytes_per_rank)(case, self));
+        let bytes = self.buffers.bytes(self.bytes_per_rank(case));
         let cap_bytes = self.cap_bytes;
         if bytes <= cap_bytes {
             return Ok(());
@@ -119,6 +150,39 @@ fn count(n: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::{AxisUse, KernelInfo, Series};
+
+    #[test]
+    fn a_layout_decides_what_is_moved_and_where_it_lies() {
+        static ECHO: KernelInfo = KernelInfo {
+            name: "echo",
+            axes: &[AxisUse::of(&LENGTH_BYTES, "8")],
+            series: &[Series::one_way("echo")],
+            has_layouts: true,
+            ..KernelInfo::pair("test")
+        };
+        static OTHER: KernelInfo = KernelInfo { name: "other", has_layouts: false, ..ECHO };
+        let (topology, layout) = (Topology::hypercube(2), "vector:8:4".parse().unwrap());
+        let plain = World::of(&topology);
+        let world = World { layout: Some(&layout), ..plain };
+        let case = Case::new(&ECHO, &[32]);
+        let moved = |world: &World<'_>| {
+            (ECHO.series[0].bytes_per_op)(&world.moved(&case), world).unwrap_or(0)
+        };
+        // Two buffers of four blocks, one every 8 bytes.
+        assert_eq!((moved(&plain), plain.bytes_per_rank(&case)), (32, 64));
+        assert_eq!((moved(&world), world.bytes_per_rank(&case)), (16, 56));
+        let in_memory = case.in_memory(&world.blocks(&case).unwrap());
+        assert_eq!((in_memory.length(&LENGTH_BYTES), in_memory.unit()), (28, 28));
+        assert_eq!(world.admit(&case), Ok(()));
+        let other = Case::new(&OTHER, &[32]);
+        assert_eq!(plain.admit(&other), Ok(()));
+        let sentence = "test/other has no messages of the layout vector:8:4 (leave --layout out)";
+        assert_eq!(world.admit(&other), Err(sentence.into()));
+        assert!(world.blocks(&other).is_none());
+        let long = world.admit(&case.with(&LENGTH_BYTES, 1 << 31)).unwrap_err();
+        assert!(long.starts_with("a layout has at most 2147483647 elements"), "{long}");
+    }
 
     #[test]
     fn refusals_say_what_is_missing() {

@@ -35,7 +35,8 @@ use std::ops::DerefMut;
 use std::sync::Arc;
 
 use crate::collective::{self, Collective, Element, Neighbours, Reducer};
-use crate::error::{Result, TransportError};
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::layout::Blocks;
 use crate::topology::Topology;
 
 /// A rank's view of the message-passing system: all that kernels and the driver call.
@@ -74,16 +75,30 @@ pub trait Transport: RawTransport + Sized {
         Ok(None)
     }
 
-    /// The transport of the same ranks that counts messages in such elements rather than in bytes, if it is
-    /// another than this one: over MPI by their datatype (MPI-4.1 section 3.2.2). Messages that are no
-    /// whole number of them are counted in bytes still. All ranks call it, and drop it at one place. By
+    /// The transport of the same ranks that counts messages in `datatype` rather than in bytes, if it is another
+    /// than this one (MPI-4.1 section 3.2.2). Messages that are no whole number of its elements are
+    /// counted in bytes still. All ranks call it, and drop it at one place. By
     /// default it is this one: bytes have no type.
     ///
     /// # Errors
     /// If the job has failed.
-    fn with_elements(&self, element: Element) -> Result<Option<Self>> {
-        let _ = element;
+    fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
+        let _ = datatype;
         Ok(None)
+    }
+
+    /// The transport of the same ranks on which a message of [`extent_bytes`](Blocks::extent_bytes) is one
+    /// element of a datatype with these blocks, in the datatype of this one (MPI-4.1 section 5.1), and one
+    /// of any other length is so many bytes. Gaps between blocks are neither read nor written. All ranks
+    /// call it with the same blocks, and drop it at one place.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) by default: a transport of bytes has no
+    /// such types; other kinds if the job has failed.
+    fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
+        let layout = blocks.layout();
+        let text = format!("{layout} needs derived datatypes (start the ranks under MPI)");
+        Err(TransportError::new(TransportErrorKind::Unsupported, text))
     }
 
     /// Time to make the graph of the last [`with_neighbours`](Self::with_neighbours), in nanoseconds: the

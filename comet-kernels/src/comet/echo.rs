@@ -39,6 +39,7 @@ impl<T: Transport> Pattern<T> for Echo {
         axes: &[axes::HOPS_FROM_0, axes::MESSAGE_LENGTHS],
         series: &[Series::one_way("echo")],
         is_touchable: true,
+        has_layouts: true,
         ..KernelInfo::pair("comet")
     };
     type Part = Bounce<T::Buffer>;

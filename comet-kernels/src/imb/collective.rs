@@ -185,6 +185,11 @@ fn part_bytes(spec: &Spec, case: &Case, rank: Rank, n_ranks: usize) -> usize {
     (n_elements / n_ranks + usize::from(has_one_more)) * unit
 }
 
+/// Number of elements of `unit` bytes in `length`; 0 of elements without bytes.
+pub(crate) fn whole(length: usize, unit: usize) -> usize {
+    length.checked_div(unit).unwrap_or(0)
+}
+
 /// Length of one message in bytes; of a vector that is shared out in equal parts, without what these
 /// leave out.
 fn moved_bytes(spec: &Spec, case: &Case, n_ranks: usize) -> u64 {
@@ -239,10 +244,22 @@ pub(crate) fn reducer(case: &Case) -> Result<Reducer, String> {
         .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))
 }
 
+/// Refuses messages with a layout where a place of one has not been spoiled before, or where they are not
+/// one element each.
+pub(crate) fn admit_layout(case: &Case, world: &World<'_>) -> Result<(), String> {
+    let is_other = |axis: &&Axis| case.find(axis).is_some_and(|value| value != 0);
+    let other = [&ALGORITHM, &ROOT, &PLACE].into_iter().filter(|_| world.layout.is_some());
+    let Some(axis) = other.clone().find(is_other) else { return Ok(()) };
+    let value = axis.label(case.value(axis)).unwrap_or_default();
+    let (name, usual) = (axis.name, axis.labels[0]);
+    Err(format!("{name}={value} has no messages with a layout (take {name}={usual})"))
+}
+
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     if spec.kind.is_reduction() {
         reducer(case)?;
     }
+    admit_layout(case, world)?;
     let n_ranks = world.n_ranks;
     if let Some(root) = case.find(&FIRST_ROOT).filter(|root| *root >= n_ranks as u64) {
         return Err(format!("{n_ranks} ranks have no rank {root} (use 0 to {})", n_ranks - 1));
@@ -342,7 +359,7 @@ impl<T: Transport> Part<T> {
         let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
         let unit = case.unit();
         // Of parts that share a vector out the last is the shortest.
-        let shorter = |rank: Rank| length(n_ranks - 1) / unit * (rank % 3) / 2 * unit;
+        let shorter = |rank: Rank| whole(length(n_ranks - 1), unit) * (rank % 3) / 2 * unit;
         // In place each rank gets so much of another as it sends to it.
         let admits_uneven = spec.form != Even && !(is_in_place && spec.kind == Kind::Alltoall);
         let uneven = admits_uneven.then(|| {
@@ -455,6 +472,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| bytes_per_rank(&SPECS[INDEX], case, world),
         messages_per_op: |case, world| messages_per_op(&SPECS[INDEX], case, world),
+        has_layouts: !SPECS[INDEX].kind.is_reduction(),
         ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })
     };
     type Part = Part<T>;

@@ -141,6 +141,7 @@ impl<T: Transport> Pattern<T> for Bibw {
             .rated(&rates::WINDOW_BOTH_WAYS)],
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;

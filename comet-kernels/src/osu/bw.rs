@@ -165,6 +165,7 @@ impl<T: Transport> Pattern<T> for Bw {
             .rated(&rates::WINDOW_ONE_WAY)],
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Window<T>;

@@ -52,6 +52,7 @@ impl<T: Transport> Pattern<T> for MbwMr {
             .rated(&[rates::HALVES_ONE_WAY])],
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Window<T>;

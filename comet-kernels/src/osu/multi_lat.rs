@@ -43,6 +43,7 @@ impl<T: Transport> Pattern<T> for MultiLat {
         series: &[Series::of("trip", Quantity::OneWayTime, Definition::CallMean)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |_, world| world.require_ranks(2),
+        has_layouts: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Bounce<T::Buffer>;

@@ -42,7 +42,7 @@ use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
 use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, Prepared, Spec, algorithm, spec};
+use crate::imb::collective::{BY_ALGORITHM, Prepared, Spec, admit_layout, algorithm, spec, whole};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -140,6 +140,7 @@ fn n_neighbours(case: &Case, world: &World<'_>) -> u64 {
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
+    admit_layout(case, world)?;
     lists(case, world).map(drop)?;
     algorithm(spec.kind, case).map(drop)
 }
@@ -194,8 +195,8 @@ impl<T: Transport> Part<T> {
         let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
         let (length, unit) = (case.length(&LENGTH_BYTES), case.unit());
         let shorter = |from: Rank, to: Rank| match spec.kind {
-            Kind::NeighbourAllgather => length / unit * (from % 3) / 2 * unit,
-            _ => length / unit * ((from + to) % 3) / 2 * unit,
+            Kind::NeighbourAllgather => whole(length, unit) * (from % 3) / 2 * unit,
+            _ => whole(length, unit) * ((from + to) % 3) / 2 * unit,
         };
         let call = prepared(collective(spec, case, &neighbours, rank, |_, _| length))?;
         let proof = match spec.form {
@@ -260,6 +261,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         messages_per_op: |case, world| {
             (world.n_ranks as u64).saturating_mul(n_neighbours(case, world))
         },
+        has_layouts: true,
         ..KernelInfo::collective("osu")
     };
     type Part = Part<T>;

@@ -131,8 +131,8 @@ impl Comm {
     /// Number of elements of a part of `length` bytes, which is a whole number of them.
     #[inline]
     pub(super) fn whole(&self, length: usize, name: &'static str) -> Result<usize, Refused> {
-        match length & (self.unit() - 1) {
-            0 => Ok(length / self.unit()),
+        match self.counted(length) {
+            (n_elements, kind) if kind == self.kind() => Ok(n_elements),
             _ => Err(Refused::Uncounted(name)),
         }
     }

@@ -6,16 +6,16 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use comet_core::collective::Element;
+use comet_core::layout::Blocks;
 use comet_core::transport::{Rank, Source, Status, Tag};
 use mpi::ffi;
 use mpi::raw::AsRaw as _;
 use mpi::topology::SimpleCommunicator;
 
-use super::collective::{kind_of, place};
+use super::collective::place;
+use super::datatype::{Kind, long_type};
 use super::{Failure, Outcome, empty_status, long, outcome, written};
 
-/// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
-const LONG_ELEMENT_BYTES: c_int = 1 << 30;
 /// The most elements of one call of a collective with a count of `int`.
 const MAX_COUNT: usize = c_int::MAX as usize;
 
@@ -27,10 +27,8 @@ const MAX_COUNT: usize = c_int::MAX as usize;
 pub(crate) struct Comm {
     raw: ffi::MPI_Comm,
     byte: ffi::MPI_Datatype,
-    /// The elements in which messages are counted, their type, and the binary logarithm of their bytes.
-    element: Element,
-    kind: ffi::MPI_Datatype,
-    shift: u32,
+    /// The type in which messages are counted.
+    kind: Kind,
     /// `true` if it ends before the library does.
     is_part: bool,
     /// The most elements of one call of a collective with a count of `int`; fewer in tests.
@@ -43,43 +41,52 @@ impl Comm {
     /// Duplicates the world (section 7.4.2); all processes of the job do. It is never freed: it
     /// ends with the library.
     pub(crate) fn duplicate_world() -> Outcome<Self> {
-        Self::duplicate(constant!(RSMPI_COMM_WORLD), false, Element::U8)
+        Self::duplicate(constant!(RSMPI_COMM_WORLD), false, Kind::of(Element::U8))
     }
 
     /// Duplicates a communicator of the program; all of its ranks do. It is freed when it is dropped.
     pub(crate) fn duplicate_of(comm: &SimpleCommunicator) -> Outcome<Self> {
-        Self::duplicate(comm.as_raw(), true, Element::U8)
+        Self::duplicate(comm.as_raw(), true, Kind::of(Element::U8))
     }
 
     /// A duplicate of this communicator, on which messages are counted in elements of this type; all ranks
     /// call it.
-    pub(crate) fn with_elements(&self, element: Element) -> Outcome<Self> {
-        let comm = Self::duplicate(self.raw, true, element)?;
+    pub(crate) fn with_datatype(&self, datatype: Element) -> Outcome<Self> {
+        self.with_kind(Kind::of(datatype))
+    }
+
+    /// A duplicate of this communicator, on which a message of the extent of `blocks` is one element of the
+    /// type that they make of the elements of this one; all ranks call it.
+    pub(crate) fn with_layout(&self, blocks: &Blocks) -> Outcome<Self> {
+        self.with_kind(Kind::made(blocks, self.kind())?)
+    }
+
+    fn with_kind(&self, kind: Kind) -> Outcome<Self> {
+        let comm = Self::duplicate(self.raw, true, kind)?;
         comm.limit_counts(self.max_count());
         Ok(comm)
     }
 
-    fn duplicate(of: ffi::MPI_Comm, is_part: bool, element: Element) -> Outcome<Self> {
+    fn duplicate(of: ffi::MPI_Comm, is_part: bool, kind: Kind) -> Outcome<Self> {
         let duplicate = |comm| {
             // SAFETY: the library is initialised and the communicator alive; the call writes the
             // handle of a new one.
             unsafe { ffi::MPI_Comm_dup(of, comm) }
         };
         let raw = written("MPI_Comm_dup", constant!(RSMPI_COMM_NULL), duplicate)?;
-        Self::new(raw, is_part, MAX_COUNT, element)
+        Self::new(raw, is_part, MAX_COUNT, kind)
     }
 
     /// The communicator `raw`, which has just been made; errors on it are returned.
-    fn new(raw: ffi::MPI_Comm, is_part: bool, max_count: usize, element: Element) -> Outcome<Self> {
+    fn new(raw: ffi::MPI_Comm, is_part: bool, max_count: usize, kind: Kind) -> Outcome<Self> {
         let returned = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: the communicator has just been made.
         let code = unsafe { ffi::MPI_Comm_set_errhandler(raw, returned) };
         outcome("MPI_Comm_set_errhandler", code)?;
         let (byte, max_count) = (constant!(RSMPI_UINT8_T), Cell::new(max_count));
-        let (kind, shift) = (kind_of(element), element.bytes().trailing_zeros());
-        let comm =
-            Self { raw, byte, element, kind, shift, is_part, max_count, kinds: OnceCell::new() };
-        if element != Element::U8 {
+        let is_byte = kind.raw == byte;
+        let comm = Self { raw, byte, kind, is_part, max_count, kinds: OnceCell::new() };
+        if !is_byte {
             // So that no call makes them while it is timed.
             comm.kinds(0);
         }
@@ -88,7 +95,7 @@ impl Comm {
 
     /// The communicator `raw`, which has just been made of ranks of this one.
     pub(super) fn part(&self, raw: ffi::MPI_Comm) -> Outcome<Self> {
-        Self::new(raw, true, self.max_count(), self.element)
+        Self::new(raw, true, self.max_count(), self.kind.clone())
     }
 
     /// The communicator of the ranks with the same number in `place`, in the order of the other
@@ -117,21 +124,24 @@ impl Comm {
     /// The type of the elements in which messages are counted.
     #[inline]
     pub(super) fn kind(&self) -> ffi::MPI_Datatype {
-        self.kind
+        self.kind.raw
     }
 
-    /// The bytes of such an element.
+    /// The bytes of such an element in memory.
     #[inline]
     pub(super) fn unit(&self) -> usize {
-        1 << self.shift
+        self.kind.unit
     }
 
     /// The number of elements of `length_bytes` bytes, and their type: bytes where that is no whole number
     /// of others.
     #[inline]
     pub(super) fn counted(&self, length_bytes: usize) -> (usize, ffi::MPI_Datatype) {
-        if length_bytes & (self.unit() - 1) == 0 {
-            (length_bytes >> self.shift, self.kind)
+        let Kind { raw, unit, rest, shift, .. } = self.kind;
+        if length_bytes == unit {
+            (1, raw)
+        } else if length_bytes & rest == 0 {
+            (length_bytes >> shift, raw)
         } else {
             (length_bytes, self.byte)
         }
@@ -140,7 +150,7 @@ impl Comm {
     /// The type of an element `n` times, which are as many as ranks or fewer.
     #[inline]
     pub(super) fn kinds(&self, n: usize) -> &[ffi::MPI_Datatype] {
-        &self.kinds.get_or_init(|| vec![self.kind; self.n_ranks().unwrap_or(0)])[..n]
+        &self.kinds.get_or_init(|| vec![self.kind(); self.n_ranks().unwrap_or(0)])[..n]
     }
 
     /// The most elements of one call of a collective with a count of `int`.
@@ -313,14 +323,17 @@ impl Comm {
     /// What `status` says about a message of any length (sections 3.2.5 and 5.1.11).
     #[inline]
     pub(super) fn status(&self, status: &ffi::MPI_Status) -> Outcome<Status> {
+        let Kind { arrived: (kind, unit), data_bytes, .. } = self.kind;
         let mut count = 0;
         // SAFETY: the status was written by the library; the call writes the count.
-        let code = unsafe { ffi::MPI_Get_count(status, self.kind, &raw mut count) };
+        let code = unsafe { ffi::MPI_Get_count(status, kind, &raw mut count) };
         outcome("MPI_Get_count", code)?;
-        let length_bytes = match usize::try_from(count) {
-            Ok(n_elements) => n_elements << self.shift,
+        let sent_bytes = match usize::try_from(count) {
+            Ok(n_elements) => n_elements * unit,
             Err(_) => self.long_length(status)?,
         };
+        // The bytes between the blocks of a layout have not been sent.
+        let length_bytes = if sent_bytes == data_bytes { self.unit() } else { sent_bytes };
         let (source, tag) = envelope(status);
         Ok(Status { source, tag, length_bytes })
     }
@@ -371,36 +384,12 @@ impl Comm {
         length_bytes: usize,
         call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
     ) -> Outcome<c_int> {
-        let mut kind = self.long_type(length_bytes)?;
+        let mut kind = long_type(length_bytes, self.byte)?;
         let code = call(1, kind);
         // SAFETY: the type was made above; operations that use it go on (section 5.1.9). Whatever
         // becomes of the handle, what `call` has started is started.
         unsafe { ffi::MPI_Type_free(&raw mut kind) };
         Ok(code)
-    }
-
-    /// A type of `length_bytes` bytes, for lengths that an `int` does not hold (section 5.1.2):
-    /// elements of 1 GiB, and the rest.
-    #[cold]
-    fn long_type(&self, length_bytes: usize) -> Outcome<ffi::MPI_Datatype> {
-        let mut element = contiguous(LONG_ELEMENT_BYTES, self.byte)?;
-        let element_bytes = LONG_ELEMENT_BYTES as usize;
-        let n_elements = length_bytes / element_bytes;
-        let lengths = [to_c(n_elements), to_c(length_bytes % element_bytes)];
-        let offset = ffi::MPI_Aint::try_from(n_elements * element_bytes);
-        let offsets = [0, offset.expect("no memory is longer than half of the address space")];
-        let kinds = [element, self.byte];
-        let make = |kind| {
-            let (lengths, offsets) = (lengths.as_ptr(), offsets.as_ptr());
-            // SAFETY: the three arrays have two elements each, and the types in them are alive.
-            unsafe { ffi::MPI_Type_create_struct(2, lengths, offsets, kinds.as_ptr(), kind) }
-        };
-        let mut kind = written("MPI_Type_create_struct", constant!(RSMPI_DATATYPE_NULL), make)?;
-        // SAFETY: the type has just been made.
-        outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut kind) })?;
-        // SAFETY: the type was made above; those that contain it go on (section 5.1.9).
-        outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut element) })?;
-        Ok(kind)
     }
 }
 
@@ -425,13 +414,6 @@ pub(crate) type Arrived = Result<Status, (Failure, (Rank, Tag))>;
 pub(super) fn envelope(status: &ffi::MPI_Status) -> (Rank, Tag) {
     let tag = u16::try_from(status.MPI_TAG).unwrap_or(0);
     (from_c(status.MPI_SOURCE), Tag::from_wire(u32::from(tag & 0x7fff)))
-}
-
-/// A type of `n` elements of `kind`, one behind the other.
-fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
-    // SAFETY: the type is alive; the call writes the handle of a new one.
-    let make = |made| unsafe { ffi::MPI_Type_contiguous(n, kind, made) };
-    written("MPI_Type_contiguous", constant!(RSMPI_DATATYPE_NULL), make)
 }
 
 /// How many ranks `comm` has.

@@ -27,6 +27,7 @@ mod long;
 
 mod collective;
 mod comm;
+mod datatype;
 mod memory;
 mod neighbours;
 mod peers;

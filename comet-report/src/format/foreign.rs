@@ -188,9 +188,12 @@ fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, Stri
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
 fn stray(suite: &Suite, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
-        "length_bytes" | "vector_length" | "window" | "procs" | "element" | "root" => true,
+        "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
+            true
+        }
         "groups" => suite.id == imb::SUITE.id,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
+        | "layout"
             if suite.id == osu::SUITE.id =>
         {
             true
@@ -245,12 +248,13 @@ pub(super) fn figure(point: &Point, name: &str) -> Option<f64> {
     point.figures.iter().find(|figure| figure.name == name)?.value
 }
 
+/// A count that the record holds as a figure.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "repetitions are counted, and a cast saturates"
+    reason = "what is counted is whole, and a cast saturates"
 )]
-fn whole(count: f64) -> u64 {
+pub(super) fn whole(count: f64) -> u64 {
     count as u64
 }
 

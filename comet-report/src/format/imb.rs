@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use comet_core::kernel::{WINDOW, refusal};
+use comet_core::kernel::{Axis, DATATYPE, ELEMENT, WINDOW, refusal};
 use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
@@ -69,8 +69,9 @@ impl Layout for Imb {
         text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
         text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
         text += &sizes(run).map_or(String::new(), lengths);
-        text += &data_type(run);
-        let element = element(run);
+        let [datatype, element] =
+            [(&DATATYPE, "byte"), (&ELEMENT, "float")].map(|(axis, name)| chosen(run, axis, name));
+        text += &format!("# MPI_Datatype                   :   {datatype} \n");
         text += &format!("# MPI_Datatype for reductions    :   {element} \n");
         text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
         text += &mode(run);
@@ -193,9 +194,6 @@ fn left_out(message: &str) -> Option<String> {
 /// Name of the label with the value of `-multi`: 0 for a row of all groups, 1 for a row of each.
 pub const ROWS_LABEL: &str = "imb_multi";
 
-/// Name of the label with the value of `-data_type`, if that is no byte.
-pub const DATA_TYPE_LABEL: &str = "imb_data_type";
-
 /// Name of the label with the lengths of a run of barriers, which have none.
 pub const LENGTHS_LABEL: &str = "imb_lengths";
 
@@ -297,19 +295,10 @@ fn mode(run: &Run) -> String {
 /// Limits of the loops of such a run: data in bytes, and time in seconds.
 const STANDARD_LIMITS: [f64; 2] = [41_943_040.0, 10.0];
 
-/// Lines with the type of messages, and with what moves them if they are not of bytes.
-fn data_type(run: &Run) -> String {
-    let line = |name| format!("# MPI_Datatype                   :   {name} \n");
-    let Some(name) = run.labels.get(DATA_TYPE_LABEL) else { return line("MPI_BYTE") };
-    let name = format!("MPI_{}", name.to_uppercase());
-    let line = line(&name);
-    format!("{line}# note: messages are whole numbers of {name}, whose bytes the calls count\n")
-}
-
-/// The elements of reductions by their name in MPI: floats, unless the user chose others.
-fn element(run: &Run) -> String {
-    let chosen = run.config.get("axis").and_then(|axes| axes.get("element")?.as_str());
-    format!("MPI_{}", chosen.unwrap_or("float").to_uppercase())
+/// The name in MPI of the type that the user chose on `axis`, or else of the type `default`.
+fn chosen(run: &Run, axis: &Axis, default: &str) -> String {
+    let chosen = run.config.get("axis").and_then(|axes| axes.get(axis.name)?.as_str());
+    format!("MPI_{}", chosen.unwrap_or(default).to_uppercase())
 }
 
 /// The order of the ranks, if they were renumbered.
@@ -477,12 +466,12 @@ mod tests {
         let Record::Run(run) = &mut records[0] else { unreachable!() };
         run.config.insert("repetitions".into(), 5.into());
         run.config.insert("sizes".into(), "8".into());
-        run.labels.insert(DATA_TYPE_LABEL.into(), "int".into());
+        run.config.insert("axis".into(), serde_json::json!({"datatype": "int"}));
         let text = render("imb", &records);
         for line in [
             "# note: optional mode: other lengths, operations than those of IMB\n",
-            "# MPI_Datatype                   :   MPI_INT \n# note: messages are whole numbers of \
-             MPI_INT, whose bytes the calls count\n# MPI_Datatype for reductions    :   MPI_FLOAT \n",
+            "# MPI_Datatype                   :   MPI_INT \n\
+             # MPI_Datatype for reductions    :   MPI_FLOAT \n",
         ] {
             assert!(text.contains(line), "{text}");
         }

@@ -14,7 +14,7 @@ mod openmetrics;
 mod osu;
 mod table;
 
-pub use imb::{DATA_TYPE_LABEL, LENGTHS_LABEL, ROWS_LABEL};
+pub use imb::{LENGTHS_LABEL, ROWS_LABEL};
 pub use osu::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 pub use table::{Look, for_terminal as table_for_terminal};
 pub(crate) use table::{has_changed, is_unsteady, misses_target};

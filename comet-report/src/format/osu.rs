@@ -10,15 +10,16 @@
 
 use std::io::Write;
 
-use comet_core::kernel::WINDOW;
+use comet_core::kernel::{DATATYPE, ELEMENT, WINDOW};
+use comet_core::layout::DATA_BYTES;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_stats::quantile;
 
 use super::foreign::{
     self, Block, GRAPH_NS, Layout, Means, figure, or_dash, procs, repetitions, size_bytes,
-    two_digits,
+    two_digits, whole,
 };
-use crate::record::{CheckStatus, Measured, Param, Point};
+use crate::record::{CheckStatus, LAYOUT, Measured, Param, Point};
 use crate::sink::RecordSink;
 use crate::suite::osu::{GRAPH_TIME, SIDES, SUITE};
 use crate::suite::{Numbers, Suite};
@@ -49,8 +50,8 @@ const SIZE_OF_WINDOWS_WIDTH: usize = 7;
 /// The layout of the OSU micro-benchmarks.
 #[derive(Default)]
 struct Osu {
-    /// Rates in MB a second by length and window, of the block at hand.
-    rates: Vec<(u64, [Option<f64>; WINDOWS.len()])>,
+    /// Rates in MB a second by length and window, of the block at hand, with the bytes of a message.
+    rates: Vec<(u64, u64, [Option<f64>; WINDOWS.len()])>,
     /// True if the last of these rows is not written yet.
     is_pending: bool,
     /// True if the message rates stand below.
@@ -63,13 +64,13 @@ impl Osu {
         let size = size_bytes(point)?;
         let column = WINDOWS.iter().position(|n| Some(*n) == point.number(WINDOW.name))?;
         let mut text = String::new();
-        if self.rates.last().is_none_or(|(last, _)| *last != size) {
+        if self.rates.last().is_none_or(|(last, ..)| *last != size) {
             text = self.pending();
-            self.rates.push((size, [None; WINDOWS.len()]));
+            self.rates.push((size, sent_bytes(point)?, [None; WINDOWS.len()]));
         }
         (self.is_pending, self.has_profile) = (true, !has_word(block, NO_MESSAGE_RATE));
         let rate = point.numbers().and(megabytes_per_s(point, Means::of(point)));
-        self.rates.last_mut()?.1[column] = rate;
+        self.rates.last_mut()?.2[column] = rate;
         if column + 1 == WINDOWS.len() {
             text += &self.pending();
         }
@@ -80,7 +81,7 @@ impl Osu {
     fn pending(&mut self) -> String {
         let last = self.rates.last().filter(|_| self.is_pending);
         self.is_pending = false;
-        last.map_or(String::new(), |(size, rates)| row_of_windows(*size, *rates))
+        last.map_or(String::new(), |(size, _, rates)| row_of_windows(*size, *rates))
     }
 }
 
@@ -103,11 +104,9 @@ impl Layout for Osu {
 
     fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {
         match block.benchmark.numbers {
-            Numbers::MessageRate if !is_varied(block) => {
-                &["element", "root", "first_root", "place", "window_buffers", "window"]
-            }
-            Numbers::Neighbours => &["element", "dimensions", "radius", "graph"],
-            _ => &["element", "root", "first_root", "place", "window_buffers"],
+            Numbers::MessageRate if !is_varied(block) => &["datatype", "window_buffers", "window"],
+            Numbers::Neighbours => &["datatype", "dimensions", "radius", "graph"],
+            _ => &["datatype", "element", "root", "first_root", "place", "window_buffers"],
         }
     }
 
@@ -155,7 +154,7 @@ impl Layout for Osu {
             Numbers::Bandwidth => vec![megabytes_per_s(point, means)],
             Numbers::MessageRate => {
                 let rate = megabytes_per_s(point, means);
-                vec![rate, per_message(rate, size)]
+                vec![rate, per_message(rate, sent_bytes(point))]
             }
             _ => vec![means.map(|means| means.avg_us)],
         };
@@ -173,8 +172,8 @@ impl Layout for Osu {
         let rates = std::mem::take(&mut self.rates);
         if !rates.is_empty() && self.has_profile {
             text += &format!("\n# Message Rate Profile\n{}", head_of_windows());
-            text.extend(rates.into_iter().map(|(size, rates)| {
-                row_of_windows(size, rates.map(|rate| per_message(rate, Some(size))))
+            text.extend(rates.into_iter().map(|(size, sent, rates)| {
+                row_of_windows(size, rates.map(|rate| per_message(rate, Some(sent))))
             }));
         }
         text
@@ -221,10 +220,15 @@ fn titles(block: &Block<'_>) -> &'static [&'static str] {
     }
 }
 
-/// Name of the elements of `point` in MPI: those of a reduction, or characters.
+/// Name in MPI of the type of messages of `point`, or of the elements of a reduction; characters else.
 fn datatype(point: &Point) -> String {
-    let element = point.params.get("element").map_or("char".into(), Param::to_string);
-    format!("MPI_{}", element.to_uppercase())
+    let name = [DATATYPE.name, ELEMENT.name].into_iter().find_map(|name| point.params.get(name));
+    format!("MPI_{}", name.map_or("char".into(), Param::to_string).to_uppercase())
+}
+
+/// Bytes that travel in one message: all of its length, or those of the blocks of its layout.
+fn sent_bytes(point: &Point) -> Option<u64> {
+    figure(point, DATA_BYTES).map(whole).or_else(|| size_bytes(point))
 }
 
 /// Messages of `size` bytes a second, at a rate in MB a second; `None` for messages without bytes.
@@ -316,6 +320,10 @@ fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(Strin
         let cell = two_digits(percentile(point, number, is_rate));
         (format!("P{number} Tail {of}"), WIDTH, cell)
     }));
+    if block.first.params.get(LAYOUT).is_some() {
+        let data_bytes = figure(point, DATA_BYTES).map(whole);
+        columns.push(("Transmit Size".into(), WIDTH, or_dash(data_bytes)));
+    }
     columns
 }
 
@@ -398,17 +406,33 @@ mod tests {
             })
         });
         text += &with("reduce_scatter_block", &of_elements.collect::<Vec<_>>(), "full");
+        let laid = |window: u64| {
+            let layout = ("layout", Param::Label("vector:8:4".into()));
+            numbers(names, [32, window, 4]).into_iter().chain([layout]).collect::<Vec<_>>()
+        };
+        for (windows, columns) in [(&WINDOWS[6..7], "p50"), (&WINDOWS, "windows")] {
+            let params: Vec<_> = windows.iter().map(|window| laid(*window)).collect();
+            let mut records = points_of("mbw_mr", &params);
+            for record in &mut records {
+                let Record::Point(point) = record else { continue };
+                let (name, formula) = (DATA_BYTES.to_owned(), "sum of the blocks".to_owned());
+                point.figures = vec![crate::record::Derived { name, formula, value: Some(16.0) }];
+            }
+            let Record::Run(run) = &mut records[0] else { unreachable!() };
+            run.labels.insert(COLUMNS_LABEL.into(), columns.into());
+            text += &render("osu", &records);
+        }
         check_golden("format-osu-pairs.txt", &text);
     }
 
     #[test]
     fn the_graph_of_neighbours_stands_above_their_title() {
-        let on = |dimensions: u64, radius: u64, element: Option<&str>| {
+        let on = |dimensions: u64, radius: u64, datatype: Option<&str>| {
             [4, 8].map(|length| {
                 let values = [dimensions, radius, length, 12].map(Param::Number);
                 let names = ["dimensions", "radius", "length_bytes", "procs"];
-                let element = element.map(|name| ("element", Param::Label(name.into())));
-                names.into_iter().zip(values).chain(element).collect::<Vec<_>>()
+                let datatype = datatype.map(|name| ("datatype", Param::Label(name.into())));
+                names.into_iter().zip(values).chain(datatype).collect::<Vec<_>>()
             })
         };
         let records = |kernel: &'static str, params: &[Vec<(&str, Param)>], graph_ns| {

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use comet_core::layout::DATA_BYTES;
+
 use super::printed;
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::record::Derived;
@@ -55,7 +57,7 @@ const COLUMNS: &[(&str, Column)] = &[
     ("Max Comm.(us)", Column::Derived("pure_max_ns", 1e3)),
     ("Overlap(%)", Column::Derived("overlap_percent", 1.0)),
     ("Validation", Validation),
-    ("Transmit Size", Other),
+    ("Transmit Size", Column::Derived(DATA_BYTES, 1.0)),
     // IMB
     ("Group", Group),
     ("#bytes", Size),

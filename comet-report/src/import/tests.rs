@@ -325,13 +325,25 @@ fn windows_of_several_pairs_have_a_point_each() {
     let expected = [
         of("window=1 length_bytes=4 procs=4", 1.25e6),
         of("window=2 length_bytes=4 procs=4", 4.51e6),
-        of("element=int window=1 length_bytes=4 procs=4", 2.5e6),
-        of("element=int window=2 length_bytes=4 procs=4", 9.02e6),
+        of("datatype=int window=1 length_bytes=4 procs=4", 2.5e6),
+        of("datatype=int window=2 length_bytes=4 procs=4", 9.02e6),
     ];
     assert_eq!(rates.collect::<Vec<_>>(), expected);
     let cut = text.replace("4              1.25        4.51", "4              1.25");
     let error = text::parse(OSU, &cut, &around(None)).unwrap_err().to_string();
     assert!(error.starts_with("line 7: the row has 2 columns, the head of its table 3"), "{error}");
+}
+
+#[test]
+fn bytes_that_travel_beside_a_layout_are_a_figure() {
+    // What osu_bw 7.4 prints with -D vect:8:4.
+    let text = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n\
+                # Size      Bandwidth (MB/s)     Transmit Size\n\
+                32                    133.50                16\n";
+    let point = parsed(OSU, text).remove(0);
+    assert_eq!(point.bytes_per_s(), Some(133.5e6));
+    let figure = point.figures.iter().find(|figure| figure.name == "data_bytes").unwrap();
+    assert_eq!((figure.value, &*figure.formula), (Some(16.0), "as printed under Transmit Size"));
 }
 
 #[test]

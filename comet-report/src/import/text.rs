@@ -2,7 +2,7 @@
 //! table, groups, modes, columns on request, and the words that stand where numbers are missing.
 
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{Class, RateKind};
+use comet_core::kernel::{self, Class, RateKind};
 
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, printed, require_measured, single};
@@ -71,7 +71,7 @@ pub(super) fn parse(
                 let n_ranks = block.n_ranks;
                 next = Some(Block { n_ranks, ..Block::of(suite, block.name.clone()) });
             } else if line.starts_with(DATATYPE) && !block.rows.is_empty() {
-                next = Some(block.of_other_elements());
+                next = Some(block.of_other_type());
             }
         } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.is_empty() {
             let refuse = |message| ImportError::Line { line: index + 1, message };
@@ -208,10 +208,19 @@ impl Block {
     }
 
     /// An empty block of the same benchmark with messages of another datatype.
-    fn of_other_elements(&self) -> Self {
-        let params = self.params.iter().filter(|(name, _)| name != "element").cloned().collect();
+    fn of_other_type(&self) -> Self {
+        let other = |(name, _): &&(String, Param)| name != self.type_name();
+        let params = self.params.iter().filter(other).cloned().collect();
         let (n_ranks, figures) = (self.n_ranks, self.figures.clone());
         Self { n_ranks, params, figures, ..Self::of(self.suite, self.name.clone()) }
+    }
+
+    /// Name of the parameter with the datatype.
+    fn type_name(&self) -> &'static str {
+        match self.benchmark.map(|benchmark| benchmark.numbers) {
+            Some(Numbers::Reduction) => kernel::ELEMENT.name,
+            _ => kernel::DATATYPE.name,
+        }
     }
 
     /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
@@ -231,9 +240,9 @@ impl Block {
         });
         // Messages are characters, unless the text says otherwise.
         let datatype = line.strip_prefix(DATATYPE).map(|rest| rest.trim_end_matches('.'));
-        let element = datatype.filter(|name| *name != "CHAR").map(str::to_lowercase);
-        let element = element.map(|name| ("element", Param::Label(name)));
-        let own = counts.chain(labels).chain(element);
+        let datatype = datatype.filter(|name| *name != "CHAR").map(str::to_lowercase);
+        let datatype = datatype.map(|name| (self.type_name(), Param::Label(name)));
+        let own = counts.chain(labels).chain(datatype);
         self.params.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if let Some(head) = Head::of(line) {
             self.head = head;

@@ -19,6 +19,8 @@ pub(crate) const RANKS: &str = "procs";
 pub(crate) const BUFFERS: &str = "buffers";
 /// Name of the parameter with a word for the graph of neighbours, which is there if the user gave one.
 pub(crate) const GRAPH: &str = "graph";
+/// Name of the parameter with the layout of the messages, which is there if the user gave one.
+pub(crate) const LAYOUT: &str = "layout";
 /// Names of the parameters with the numbers of rows and columns of the mesh.
 pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 
@@ -33,6 +35,11 @@ pub(crate) fn buffers(config: &BTreeMap<String, serde_json::Value>) -> Option<St
 pub(crate) fn graph(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
     let edges = config.get("graph").filter(|edges| edges.is_array())?;
     Some(sha256_hex(edges)[..8].to_owned())
+}
+
+/// The layout of the messages in the settings `config` of a run, if there is one.
+pub(crate) fn layout(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
+    config.get("layout")?.as_str().map(str::to_owned)
 }
 
 impl Params {

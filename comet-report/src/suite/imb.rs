@@ -166,7 +166,7 @@ const FLAGS: &[Flag] = &[
         &["-data_type"],
         Needed("TYPE"),
         Obeyed,
-        "messages are whole elements: byte, char, int, float, double",
+        "datatype of messages, of whole elements: byte, char, int, float, double",
     ),
     flag(
         &["-red_data_type"],

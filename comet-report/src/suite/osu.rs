@@ -140,7 +140,7 @@ const FLAGS: &[Flag] = &[
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
     of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
-    of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), REFUSED, "messages are elements of a basic type, one behind the other"),
+    of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), Obeyed, "layout of messages in memory, over MPI: cont, vect:STRIDE:BLOCK or indx:FILE, with a block START,LENGTH a line; a column with the bytes that travel"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
     of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
     of("", &["-v", "--version"], No, REFUSED, "comet-run --version is the version of this program"),

@@ -10,6 +10,7 @@ use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Buffers, Cast};
+use comet_core::layout::Layout;
 use comet_core::sync::{Skew, StartSync};
 use comet_report::environment;
 use comet_stats::refine;
@@ -53,6 +54,9 @@ pub(crate) struct MethodArgs {
     pub(crate) graph: Option<Graph>,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
+    /// Layout of the messages of echo, of the suite osu and of collectives that move data, over MPI: contiguous, vector:STRIDE:BLOCK or indexed:FILE with a block START,LENGTH a line, in elements of --axis datatype [default: no derived datatype]
+    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout, hide_short_help = true)]
+    pub(crate) layout: Option<Layout>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
@@ -72,6 +76,7 @@ impl MethodArgs {
         settings.cast = self.cast;
         settings.graph.clone_from(&self.graph);
         settings.files = self.storage.folder();
+        settings.layout.clone_from(&self.layout);
         settings.buffers = self.buffers;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {
@@ -101,6 +106,13 @@ fn rules() -> PossibleValuesParser {
 fn parse_graph(path: &str) -> Result<Graph, String> {
     let text = fs::read_to_string(path);
     text.map_err(|error| format!("cannot be read: {error} (name a file of edges)"))?.parse()
+}
+
+fn parse_layout(text: &str) -> Result<Layout, String> {
+    let Some(path) = text.strip_prefix("indexed:") else { return text.parse() };
+    let text = fs::read_to_string(path);
+    let text = text.map_err(|error| format!("cannot be read: {error} (name a file of blocks)"))?;
+    Layout::indexed(&text)
 }
 
 fn parse_definition(text: &str) -> Result<Definition, String> {

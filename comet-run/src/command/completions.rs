@@ -6,7 +6,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory as _, ValueHint};
 use clap_complete::Shell;
-use comet_core::kernel::{AxisKind, ELEMENT, GROUPS, KernelInfo, PROCS};
+use comet_core::kernel::{AxisKind, DATATYPE, GROUPS, KernelInfo, PROCS};
 use comet_sim::machine;
 
 use crate::catalogue;
@@ -125,7 +125,7 @@ impl Words {
 fn axes(infos: &[&'static KernelInfo]) -> Vec<String> {
     let of_kernels = infos.iter().flat_map(|info| info.axes).map(|used| used.axis);
     let mut names: Vec<String> = of_kernels
-        .chain([&PROCS, &GROUPS, &ELEMENT])
+        .chain([&PROCS, &GROUPS, &DATATYPE])
         .filter(|axis| axis.kind != AxisKind::Found)
         .map(|axis| format!("{}=", axis.name))
         .collect();

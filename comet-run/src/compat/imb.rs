@@ -3,7 +3,7 @@
 use comet_core::collective::Element;
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::format::{DATA_TYPE_LABEL, LENGTHS_LABEL, ROWS_LABEL};
+use comet_report::format::{LENGTHS_LABEL, ROWS_LABEL};
 use comet_report::suite::imb::{OFF, ON, SUITE};
 use comet_report::suite::{Benchmark, Numbers};
 
@@ -46,7 +46,7 @@ struct Asked {
     /// Lengths in bytes that the user lists.
     list: Option<Vec<u64>>,
     has_zero: bool,
-    /// Type of the elements of messages.
+    /// Datatype of messages.
     data_type: &'static str,
     /// Type of the elements of reductions.
     element: Option<&'static str>,
@@ -403,16 +403,16 @@ impl Asked {
         }
     }
 
-    /// Adds the types of elements of messages and of reductions.
+    /// Adds the datatype of messages and the elements of reductions.
     fn add_elements(&mut self) {
         let has_reductions = self.has(|numbers| numbers == Numbers::Reduction);
         let moves = self.has(|numbers| !matches!(numbers, Numbers::Barrier | Numbers::Reduction));
         match self.data_type {
             name if name == ELEMENTS[0] => (),
-            name if moves => self.words.label(format!("{DATA_TYPE_LABEL}={name}")),
+            name if moves => self.words.axis(format!("datatype={name}")),
             name => self
                 .notes
-                .push(format!("-data_type {name} has no effect: no message of bytes is there")),
+                .push(format!("-data_type {name} has no effect: only reductions are named")),
         }
         match self.element {
             Some(element) if has_reductions => self.words.axis(format!("element={element}")),

@@ -1,5 +1,7 @@
 //! Command lines of the OSU micro-benchmarks.
 
+use comet_core::kernel::{DATATYPE, ELEMENT};
+use comet_core::layout::Layout;
 use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
@@ -43,7 +45,7 @@ struct Asked<'a> {
     windows: Option<String>,
     /// Options for the neighbours of the last `-N`.
     neighbours: Vec<(&'static str, String)>,
-    /// Elements of messages.
+    /// Datatypes of messages, or elements of a reduction.
     elements: Vec<&'static str>,
     /// The value of `-p`.
     n_pairs: Option<u64>,
@@ -150,6 +152,7 @@ impl Asked<'_> {
             "-N" => self.neighbours(value)?,
             "-l" => self.words.axis("place=in_place".into()),
             "-T" => self.elements(value)?,
+            "-D" => self.layout(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
             "-c" if !value.is_empty() => {
                 return Err(Stop::Wrong(format!(
@@ -219,16 +222,33 @@ impl Asked<'_> {
         Ok(())
     }
 
+    fn layout(&mut self, value: &str) -> Result<(), Stop> {
+        let (kind, rest) = value.split_once(':').unwrap_or((value, ""));
+        let layout = match kind.to_lowercase().as_str() {
+            "cont" => "contiguous".into(),
+            "vect" if format!("vector:{rest}").parse::<Layout>().is_ok() => {
+                format!("vector:{rest}")
+            }
+            "indx" if !rest.is_empty() => format!("indexed:{rest}"),
+            _ => {
+                let expected = "layouts are cont, vect:STRIDE:BLOCK with a block of 1 to STRIDE elements, and indx:FILE (write vect:8:4)";
+                return Err(wrong(self.program, "-D", value, expected));
+            }
+        };
+        self.words.set("--layout", layout);
+        Ok(())
+    }
+
     /// Words for the elements of messages: those of a reduction are characters by default, and others
     /// bytes, which the layout calls so.
     fn set_elements(&mut self) {
         if self.numbers == Numbers::Reduction && self.elements.is_empty() {
             self.elements.push("char");
         }
-        let is_plain =
-            self.numbers != Numbers::Reduction && self.elements.iter().all(|e| *e == "char");
-        if !is_plain {
-            self.words.axis(format!("element={}", self.elements.join(",")));
+        let is_reduction = self.numbers == Numbers::Reduction;
+        if is_reduction || self.elements.iter().any(|name| *name != "char") {
+            let axis = if is_reduction { &ELEMENT } else { &DATATYPE };
+            self.words.axis(format!("{}={}", axis.name, self.elements.join(",")));
         }
     }
 

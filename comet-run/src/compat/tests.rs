@@ -141,15 +141,20 @@ fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
             "osu_allreduce -m 8 -T all",
             run("osu_allreduce", " --sizes 1..8*2 --axis element=char,int,float"),
         ),
+        ("osu_bcast -m 8 -D CONT", run("osu_bcast", " --layout contiguous --sizes 1..8*2")),
+        (
+            "osu_bcast -m 8 --ddt=vect:8:4 -T mpi_int",
+            run("osu_bcast", " --layout vector:8:4 --sizes 1..8*2 --axis datatype=int"),
+        ),
         // Bytes are characters in the layout.
         ("osu_gatherv -m 8 -T MPI_CHAR", run("osu_gatherv", " --sizes 1..8*2")),
         (
             "osu_gatherv -m 8 -T mpi_float,mpi_char",
-            run("osu_gatherv", " --sizes 1..8*2 --axis element=float,char"),
+            run("osu_gatherv", " --sizes 1..8*2 --axis datatype=float,char"),
         ),
         (
             "osu_mbw_mr -m 8 -T all",
-            run("osu_mbw_mr", " --sizes 1..8*2 --axis element=char,int,float"),
+            run("osu_mbw_mr", " --sizes 1..8*2 --axis datatype=char,int,float"),
         ),
         (
             "osu_reduce_scatter_block -m 8 -T MPI_INT -T mpi_float --in-place",
@@ -324,7 +329,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_bcast -l", "osu_bcast: -l is unknown"),
         ("osu_alltoall -k rotate", "osu_alltoall: -k is unknown"),
         ("osu_latency -p 1", "osu_latency: -p is unknown"),
-        ("osu_bcast --ddt=cont", "-D cont is not supported: messages are elements of a basic type"),
+        ("osu_reduce -D cont", "osu_reduce: -D is unknown"),
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
@@ -359,6 +364,11 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
             "osu_neighbor_allgather -N torus:1:1",
             "osu_neighbor_allgather: 'torus:1:1' for -N: neighbours are cart:DIMENSIONS:RADIUS, 1 \
              to 16 and 1 or more, or graph:FILE (write cart:1:1)",
+        ),
+        (
+            "osu_bw -D vect:4:8",
+            "osu_bw: 'vect:4:8' for -D: layouts are cont, vect:STRIDE:BLOCK with a block of 1 to STRIDE \
+             elements, and indx:FILE (write vect:8:4)",
         ),
         (
             "osu_bw -T mpi_int,mpi_double",

@@ -1,10 +1,11 @@
 //! Cases of a kernel and options, and what they need.
 
+use std::slice::from_ref;
+
 use super::*;
 use crate::catalogue;
 use comet_core::collective::Element;
-use comet_core::kernel::ELEMENT;
-use comet_core::kernel::{Arrangement, HOPS, LENGTH_BYTES, LOCAL_N, World};
+use comet_core::kernel::{Arrangement, DATATYPE, ELEMENT, HOPS, LENGTH_BYTES, LOCAL_N, World};
 use comet_kernels::health::pairs::ROUND;
 use comet_kernels::model::pairs::PAIRS;
 
@@ -93,7 +94,7 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
     assert_eq!(labelled("b, a", &["a", "b"]), Ok(vec![0, 1]));
     let note = "note: --elsewhere has no effect: no selected kernel varies elsewhere";
     assert_eq!(admit(&[change("--elsewhere", &ELSEWHERE, "1")]), Ok(vec![note.into()]));
-    let sentence = "no selected kernel varies it (they vary element, groups, hops, length_bytes, local_n, procs)";
+    let sentence = "no selected kernel varies it (they vary datatype, groups, hops, length_bytes, local_n, procs)";
     let found = admit(&[change("--axis elsewhere", &ELSEWHERE, "1")]);
     assert_eq!(found, Err(format!("--axis elsewhere: {sentence}")));
     let twice = ["--sizes", "--axis length_bytes"].map(|o| change(o, &LENGTH_BYTES, "8"));
@@ -102,16 +103,16 @@ fn options_are_judged_by_one_rule_and_refused_by_name() {
 }
 
 #[test]
-fn elements_of_messages_are_varied_last_and_leave_broken_lengths_out() {
-    let elements = [change("-x", &ELEMENT, "int,char"), change("-s", &LENGTH_BYTES, "2,8")];
-    let cases = of_echo(&elements, Profile::Quick, 2);
+fn datatypes_are_varied_last_and_leave_broken_lengths_out() {
+    let datatypes = [change("-x", &DATATYPE, "int,char"), change("-s", &LENGTH_BYTES, "2,8")];
+    let cases = of_echo(&datatypes, Profile::Quick, 2);
     let found: Vec<_> =
-        cases.iter().map(|case| (case.arrangement().element, case.value(&LENGTH_BYTES))).collect();
-    let of = |element, length: u64| (Some(element), length);
+        cases.iter().map(|case| (case.arrangement().datatype, case.value(&LENGTH_BYTES))).collect();
+    let of = |datatype, length: u64| (Some(datatype), length);
     assert_eq!(found, [of(Element::I8, 2), of(Element::I8, 8), of(Element::I32, 8)]);
-    assert!(cases[2].label().ends_with(" element=int"), "{}", cases[2].label());
+    assert!(cases[2].label().ends_with(" datatype=int"), "{}", cases[2].label());
     let cases = of_echo(
-        &[change("-x", &ELEMENT, "int"), change("-s", &LENGTH_BYTES, "2")],
+        &[change("-x", &DATATYPE, "int"), change("-s", &LENGTH_BYTES, "2")],
         Profile::Quick,
         2,
     );
@@ -121,15 +122,23 @@ fn elements_of_messages_are_varied_last_and_leave_broken_lengths_out() {
 }
 
 #[test]
-fn elements_are_those_of_reductions_alone_where_there_are_any() {
+fn messages_have_a_datatype_and_reductions_an_element_in_one_run() {
     static SUM: KernelInfo =
         KernelInfo { axes: &[AxisUse::of(&ELEMENT, "0"), AxisUse::of(&LENGTH_BYTES, "8")], ..ECHO };
-    let elements = [change("--axis element", &ELEMENT, "double")];
-    let plans = plan(&[&ECHO, &SUM], &elements, Profile::Full, &Topology::hypercube(2)).unwrap();
-    let of_messages = |plan: &KernelPlan| plan.cases[0].arrangement().element;
-    assert_eq!([of_messages(&plans[0]), of_messages(&plans[1])], [None, None]);
-    assert_eq!(plans[1].cases[0].element(), Some(Element::F64));
-    assert_eq!(of_echo(&elements, Profile::Full, 2)[0].arrangement().element, Some(Element::F64));
+    let topology = Topology::hypercube(2);
+    let [of_messages, of_sums] =
+        [change("--axis datatype", &DATATYPE, "int"), change("--axis element", &ELEMENT, "double")];
+    let both = [of_messages.clone(), of_sums.clone()];
+    assert_eq!(admit(&both, &[&ECHO, &SUM], from_ref(&topology)).unwrap(), [""; 0]);
+    let plans = plan(&[&ECHO, &SUM], &both, Profile::Full, &topology).unwrap();
+    let types = |plan: &KernelPlan| (plan.cases[0].arrangement().datatype, plan.cases[0].element());
+    assert_eq!(types(&plans[0]), (Some(Element::I32), Some(Element::I32)));
+    assert_eq!(types(&plans[1]), (None, Some(Element::F64)));
+    // Each is the other's typing error where no kernel has it.
+    for (change, info) in [(of_messages, &SUM), (of_sums, &ECHO)] {
+        let error = admit(&[change], &[info], from_ref(&topology)).unwrap_err();
+        assert!(error.to_string().contains(": no selected kernel varies it"), "{error}");
+    }
 }
 
 #[test]

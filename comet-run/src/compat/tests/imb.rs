@@ -32,18 +32,18 @@ fn laws_of_loops_of_imb_are_limits_and_multiples() {
 }
 
 #[test]
-fn elements_of_imb_are_units_of_lengths() {
+fn datatypes_of_imb_are_units_of_lengths() {
     let run = |names: &str, rest: &str| format!("run {names} --rules imb --format imb {rest}");
     for (line, expected) in [
         (
             "IMB-MPI1 Bcast -npmin 2 -msgsize 3,8 -data_type int",
-            run("IMB:Bcast", "--unit 4 --sizes 3,8 --label imb_data_type=int --ranks 2"),
+            run("IMB:Bcast", "--unit 4 --sizes 3,8 --axis datatype=int --ranks 2"),
         ),
         (
             "IMB-MPI1 Bcast Reduce -npmin 2 -data_type double -red_data_type char",
             run(
                 "IMB:Bcast IMB:Reduce",
-                "--unit 8 --sizes 0,1..4194304*2 --label imb_data_type=double --axis element=char \
+                "--unit 8 --sizes 0,1..4194304*2 --axis datatype=double --axis element=char \
                  --ranks 2",
             ),
         ),
@@ -71,7 +71,7 @@ fn elements_of_imb_are_units_of_lengths() {
         (
             "IMB-MPI1 Reduce -npmin 2 -msgsize 8 -data_type int",
             "8",
-            "-data_type int has no effect: no message of bytes is there",
+            "-data_type int has no effect: only reductions are named",
         ),
     ] {
         let Translation { words, notes } = translated(line).unwrap();

@@ -1,0 +1,136 @@
+//! Datatypes in which messages are counted: those of MPI, and those that a layout makes of them.
+
+use std::ffi::c_int;
+use std::rc::Rc;
+
+use comet_core::collective::Element;
+use comet_core::layout::{Blocks, Layout};
+use mpi::ffi;
+
+use super::collective::kind_of;
+use super::comm::to_c;
+use super::{Outcome, outcome, written};
+
+/// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
+const LONG_ELEMENT_BYTES: c_int = 1 << 30;
+
+/// A type in which messages are counted.
+#[derive(Clone)]
+pub(super) struct Kind {
+    pub(super) raw: ffi::MPI_Datatype,
+    /// Bytes of an element in memory.
+    pub(super) unit: usize,
+    /// Bytes of an element that travel.
+    pub(super) data_bytes: usize,
+    /// The type by which what has arrived is counted, and its bytes.
+    pub(super) arrived: (ffi::MPI_Datatype, usize),
+    /// Bits that are set in no whole number of elements; all bits of a type of which a message holds one.
+    pub(super) rest: usize,
+    /// Binary logarithm of the unit, for whole numbers of elements.
+    pub(super) shift: u32,
+    /// The type that was made, which lasts as long as this.
+    _made: Option<Rc<Made>>,
+}
+
+/// A committed type, which is freed.
+struct Made(ffi::MPI_Datatype);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if !std::thread::panicking() && !mpi::environment::is_finalized() {
+            // SAFETY: the type was committed below, and MPI is not finalised. Operations that use it go on
+            // (section 5.1.9). An error leaves a handle behind, which nothing uses.
+            unsafe { ffi::MPI_Type_free(&raw mut self.0) };
+        }
+    }
+}
+
+impl Kind {
+    /// The type of `element`.
+    pub(super) fn of(element: Element) -> Self {
+        let (unit, raw) = (element.bytes(), kind_of(element));
+        let (rest, shift) = (unit - 1, unit.trailing_zeros());
+        Self { raw, unit, data_bytes: unit, arrived: (raw, unit), rest, shift, _made: None }
+    }
+
+    /// A type with the extent and the data of `blocks`, whose elements are of the type `base`.
+    pub(super) fn made(blocks: &Blocks, base: ffi::MPI_Datatype) -> Outcome<Self> {
+        let mut raw = derived(blocks, base)?;
+        // SAFETY: the type has just been made.
+        outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut raw) })?;
+        let made = Some(Rc::new(Made(raw)));
+        let (unit, data_bytes) = (blocks.extent_bytes(), blocks.data_bytes());
+        let (arrived, rest, shift) = ((kind_of(Element::U8), 1), usize::MAX, 0);
+        Ok(Self { raw, unit, data_bytes, arrived, rest, shift, _made: made })
+    }
+}
+
+/// A type with these blocks of elements of `base` (sections 5.1.2 and 5.1.7); its extent begins with the
+/// message.
+fn derived(blocks: &Blocks, base: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
+    match blocks.layout() {
+        Layout::Contiguous => contiguous(to_c(blocks.n_elements()), base),
+        Layout::Vector { stride, block } => {
+            let [n, block, stride] = [blocks.n_blocks(), *block, *stride].map(to_c);
+            // SAFETY: the type is alive; the call writes the handle of a new one.
+            let make = |made| unsafe { ffi::MPI_Type_vector(n, block, stride, base, made) };
+            written("MPI_Type_vector", constant!(RSMPI_DATATYPE_NULL), make)
+        }
+        Layout::Indexed(of) => {
+            let lengths: Vec<c_int> = of.iter().map(|(_, n)| to_c(*n)).collect();
+            let starts: Vec<c_int> = of.iter().map(|(start, _)| to_c(*start)).collect();
+            let (n, lengths, places) = (to_c(of.len()), lengths.as_ptr(), starts.as_ptr());
+            // SAFETY: there are as many lengths and starts as blocks, and the type is alive; the call writes
+            // the handle of a new one.
+            let make = |made| unsafe { ffi::MPI_Type_indexed(n, lengths, places, base, made) };
+            let made = written("MPI_Type_indexed", constant!(RSMPI_DATATYPE_NULL), make)?;
+            if starts.first() == Some(&0) { Ok(made) } else { from_the_start(made, blocks) }
+        }
+    }
+}
+
+/// The type `of`, whose first block begins later, with an extent from the start of the message.
+fn from_the_start(mut of: ffi::MPI_Datatype, blocks: &Blocks) -> Outcome<ffi::MPI_Datatype> {
+    let extent = ffi::MPI_Aint::try_from(blocks.extent_bytes());
+    let extent = extent.expect("no memory is longer than half of the address space");
+    // SAFETY: the type is alive; the call writes the handle of a new one.
+    let make = |made| unsafe { ffi::MPI_Type_create_resized(of, 0, extent, made) };
+    let resized = written("MPI_Type_create_resized", constant!(RSMPI_DATATYPE_NULL), make)?;
+    // SAFETY: the type was made for this one alone, which goes on (section 5.1.9).
+    outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut of) })?;
+    Ok(resized)
+}
+
+/// A type of `n` elements of `kind`, one behind the other.
+fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
+    // SAFETY: the type is alive; the call writes the handle of a new one.
+    let make = |made| unsafe { ffi::MPI_Type_contiguous(n, kind, made) };
+    written("MPI_Type_contiguous", constant!(RSMPI_DATATYPE_NULL), make)
+}
+
+/// A type of `length_bytes` bytes, for lengths that an `int` does not hold (section 5.1.2):
+/// elements of 1 GiB, and the rest.
+#[cold]
+pub(super) fn long_type(
+    length_bytes: usize,
+    byte: ffi::MPI_Datatype,
+) -> Outcome<ffi::MPI_Datatype> {
+    let mut element = contiguous(LONG_ELEMENT_BYTES, byte)?;
+    let element_bytes = LONG_ELEMENT_BYTES as usize;
+    let n_elements = length_bytes / element_bytes;
+    let lengths = [to_c(n_elements), to_c(length_bytes % element_bytes)];
+    let offset = ffi::MPI_Aint::try_from(n_elements * element_bytes);
+    let offsets = [0, offset.expect("no memory is longer than half of the address space")];
+    let kinds = [element, byte];
+    let make = |kind| {
+        let (lengths, offsets) = (lengths.as_ptr(), offsets.as_ptr());
+        // SAFETY: the three arrays have two elements each, and the types in them are alive.
+        unsafe { ffi::MPI_Type_create_struct(2, lengths, offsets, kinds.as_ptr(), kind) }
+    };
+    let mut kind = written("MPI_Type_create_struct", constant!(RSMPI_DATATYPE_NULL), make)?;
+    // SAFETY: the type has just been made.
+    outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut kind) })?;
+    // SAFETY: the type was made above; those that contain it go on (section 5.1.9).
+    outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut element) })?;
+    Ok(kind)
+}
