@@ -38,6 +38,11 @@ impl Places {
     pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
         assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
         assert!(are_apart(&lengths, &starts), "parts of {lengths:?} at {starts:?} overlap");
+        Self::apart(lengths, starts)
+    }
+
+    /// Parts that are known not to overlap.
+    fn apart(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
         // A part that ends beyond all memory is refused with the others that fit into no buffer.
         let end_of = |(start, length): (&usize, &usize)| start.saturating_add(*length);
         let end = starts.iter().zip(&lengths).map(end_of).max();
@@ -62,7 +67,8 @@ impl Places {
         let [lengths, starts] = [&self.lengths, &self.starts].map(|values| {
             values.iter().map(|value| value.checked_div(unit).unwrap_or(1)).collect()
         });
-        let counted = Some((unit, Box::new(Self::new(lengths, starts))));
+        // Elements without bytes overlap in no byte.
+        let counted = Some((unit, Box::new(Self::apart(lengths, starts))));
         Self { counted, ..self }
     }
 
