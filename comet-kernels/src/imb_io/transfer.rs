@@ -130,7 +130,7 @@ fn n_slots(total: u64) -> u64 {
 /// Bytes of the files of a case.
 fn file_bytes(case: &Case) -> u64 {
     let total = case.value(&LENGTH_BYTES);
-    total * n_slots(total)
+    total.saturating_mul(n_slots(total))
 }
 
 /// Refuses a case without a folder, or without room in it for twice `needed_bytes`.
@@ -138,7 +138,7 @@ pub(super) fn require_folder(world: &World<'_>, needed_bytes: u64) -> Result<(),
     let Some(files) = world.files else {
         return Err("needs a folder for its files (name one with --io-dir)".into());
     };
-    let (needed_bytes, free_bytes) = (2 * needed_bytes, files.free_bytes);
+    let (needed_bytes, free_bytes) = (needed_bytes.saturating_mul(2), files.free_bytes);
     if needed_bytes <= free_bytes {
         return Ok(());
     }
@@ -469,7 +469,7 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Transfer<INDEX> {
             },
             timing: Timing::Pipelined,
             admits: |case, world| require_folder(world, file_bytes(case)),
-            bytes_per_rank: |case, _| 3 * case.value(&LENGTH_BYTES),
+            bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(3),
             is_movable: false,
             ..KernelInfo::collective("imb-io")
         }
