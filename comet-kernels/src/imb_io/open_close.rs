@@ -16,8 +16,8 @@
 //!
 //! **Verified by**: the byte, which is read back.
 //!
-//! **Caution**: all ranks write the same place of one file, as in IMB. The write keeps a file system from
-//! leaving out what nobody uses.
+//! **Caution**: all ranks write the same place of one file, as in IMB. The write keeps a file
+//! system from leaving out what nobody uses.
 
 use comet_core::error::TransportError;
 use comet_core::file::{File, Pointer, Sharing, Together};

@@ -1,7 +1,7 @@
 //! The folder of files that kernels write and read.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use comet_core::file::{Cache, Folder};
@@ -32,9 +32,8 @@ impl StorageArgs {
 
 /// A number that no other run has that writes to the folder.
 fn number() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-    ns ^ u64::from(std::process::id()).rotate_right(20)
+    // Its keys are random.
+    RandomState::new().build_hasher().finish()
 }
 
 /// The folder, and its free bytes.

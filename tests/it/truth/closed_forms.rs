@@ -255,10 +255,11 @@ fn check_bisection(
 }
 
 /// Time of a window of `window` messages from the first start to the last end, of which all but the
-/// bytes takes: the posts of its receives, the post of the first send, and one message.
+/// bytes takes: the posts of its receives, the post of the first send, one message, and the waits for the
+/// operations in the other direction.
 fn window_ns(machine: &Machine, window: u64) -> f64 {
-    let Node { isend_ps, irecv_ps, .. } = machine.node;
-    message_ns(machine, 1, 0) + (window * irecv_ps + isend_ps) as f64 / 1000.0
+    let Node { isend_ps, irecv_ps, wait_ps, .. } = machine.node;
+    message_ns(machine, 1, 0) + (window * (irecv_ps + wait_ps) + isend_ps) as f64 / 1000.0
 }
 
 #[test]

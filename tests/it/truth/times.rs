@@ -48,7 +48,9 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
 fn cases(bench: &Bench) -> Vec<Case> {
     let of_kernel =
         |info| harness::cases(info, &bench.topology, |used| values(info, used)).into_iter();
-    comet_suites::infos().into_iter().flat_map(of_kernel).collect()
+    // Transfers of windows have laws of their own, which comet-sim proves.
+    let infos = comet_suites::infos().into_iter();
+    infos.filter(|info| !["imb-ext", "imb-rma"].contains(&info.suite)).flat_map(of_kernel).collect()
 }
 
 fn check(machine: &Machine) {
