@@ -228,7 +228,7 @@ mod tests {
         check([8, 8], [0, 8], true, true);
         check([MOST, 8], [0, MOST], true, true);
         check([8, 8], [0, MOST + 1], false, true);
-        check([MOST + 1, 8], [0, 8], false, false);
+        check([8, MOST + 1], [0, 8], false, false);
         assert_eq!(short_count(MOST, MOST), Some(c_int::MAX));
         assert_eq!(short_count(MOST + 1, MOST), None);
         assert_eq!(short_count(9, 8), None);
