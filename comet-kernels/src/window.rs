@@ -20,10 +20,6 @@ pub(crate) static AGGREGATE: Axis = Axis::choice(
 /// Both modes, as IMB has them.
 pub(crate) const BY_AGGREGATE: AxisUse = AxisUse::of(&AGGREGATE, "0,1");
 
-/// Lengths of one transfer.
-pub(crate) const TRANSFERS: AxisUse =
-    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,1..4Mi*4", "0,1..4Mi*2"] };
-
 /// An open window with blocks of one length in the part of each rank and in its origin.
 pub(crate) struct Blocks<T: Transport> {
     window: Window<T>,

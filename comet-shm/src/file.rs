@@ -11,7 +11,7 @@
 //! A transfer of all ranks together needs nobody to wait, unless the pointer is that of all: MPI promises
 //! no more.
 
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::fs::OpenOptions;
 use std::io;
@@ -22,10 +22,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
-use comet_core::collective::{Collective, Kind, Parts};
+use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::{Cache, Plan, Pointer, RawFile, Sharing, Together, View};
-use comet_core::transport::Transport;
+use comet_core::transport::{Rank, Transport};
 use crossbeam::channel::{Receiver, Sender, bounded};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 use nix::libc;
@@ -49,10 +49,17 @@ pub struct ShmFile {
     /// The pointer of all ranks, and the memory in which it lies on rank 0.
     shared: &'static AtomicU64,
     _of_shared: Option<ShmBuffer>,
+    /// Pointer and length of each rank in an ordered transfer, and the call that gathers them: made before, as
+    /// transfers are timed.
+    entries: RefCell<Vec<u8>>,
+    gathering: Collective,
     max_in_flight: usize,
     n_in_flight: Cell<usize>,
     worker: OnceCell<Worker>,
 }
+
+/// Bytes of an entry.
+const ENTRY_BYTES: usize = 2 * size_of::<u64>();
 
 impl fmt::Debug for ShmFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -148,6 +155,8 @@ impl ShmFile {
             }
         };
         Ok(Self {
+            entries: RefCell::new(vec![0; t.n_ranks() * ENTRY_BYTES]),
+            gathering: Collective::new(Kind::Allgather, Parts::Equal(ENTRY_BYTES)),
             t,
             sharing: plan.sharing,
             cache: plan.cache,
@@ -200,20 +209,16 @@ impl ShmFile {
         let (t, rank) = (&self.t, self.t.rank());
         // Relaxed: nobody moves the pointer between the two meetings but rank 0, and the meetings order that.
         let base = self.shared.load(Ordering::Relaxed);
-        let mut all = vec![0u8; t.n_ranks() * 16];
-        let call = Collective::new(Kind::Allgather, Parts::Equal(16));
-        t.collective(&call, [base, n].map(u64::to_ne_bytes).as_flattened(), &mut all)?;
-        let words = all.as_chunks::<16>().0.iter().map(|entry| {
-            let (base, n) = entry.split_at(8);
-            [base, n].map(|word| u64::from_ne_bytes(word.try_into().expect("it has 8 bytes")))
-        });
-        let words: Vec<[u64; 2]> = words.collect();
-        let lengths = words.iter().map(|[_, n]| n);
+        let mut entries = self.entries.borrow_mut();
+        let own = [base, n].map(u64::to_ne_bytes);
+        t.collective(&self.gathering, own.as_flattened(), &mut entries)?;
+        let word = |index: usize| u64::from_ne_bytes(entries.as_chunks().0[index]);
+        let up_to = |rank: Rank| (0..rank).map(|rank| word(2 * rank + 1)).sum::<u64>();
         if rank == 0 {
-            self.shared.fetch_add(lengths.clone().sum(), Ordering::Relaxed);
+            self.shared.fetch_add(up_to(t.n_ranks()), Ordering::Relaxed);
         }
         t.barrier()?;
-        Ok(words[0][0] + lengths.take(rank).sum::<u64>())
+        Ok(word(0) + up_to(rank))
     }
 
     #[inline]
@@ -273,18 +278,16 @@ impl ShmFile {
 /// The pointer of all ranks of `t`, which is 0, and on rank 0 its memory.
 fn shared_pointer(t: &Shm) -> Result<(&'static AtomicU64, Option<ShmBuffer>)> {
     const NOWHERE: u64 = u64::MAX;
-    let memory = (t.rank() == 0).then(|| t.message_buffer(size_of::<u64>())).transpose()?;
+    let memory = (t.rank() == 0).then(|| t.message_buffer(size_of::<u64>()).ok()).flatten();
     let place = memory.as_ref().and_then(|memory| t.segment().heap_offset(memory.as_ptr(), 8));
-    let mut word = place.map_or(NOWHERE, |place| place as u64).to_ne_bytes();
-    t.blocked_broadcast(0, &mut word)?;
-    let place = u64::from_ne_bytes(word);
+    let [place] = collective::share(t, [place.map_or(NOWHERE, |place| place as u64)])?[0];
     let Some(place) = usize::try_from(place).ok().filter(|_| place != NOWHERE) else {
         let text =
             "the heap of rank 0 has no room for the pointer of a file (ask for shorter messages)";
         return Err(TransportError::new(TransportErrorKind::OutOfResources, text));
     };
     let pointer = t.segment().heap_pointer(place, 8).cast::<AtomicU64>();
-    // SAFETY: a message buffer is aligned to 128 bytes, was zeroed before the broadcast, and is used as this
+    // SAFETY: a message buffer is aligned to 128 bytes, was zeroed before its place was told, and is used as this
     // word alone until rank 0 gives it back: when it drops the file, as all ranks do at one place. The segment is
     // never unmapped.
     Ok((unsafe { &*pointer }, memory))

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Check;
-use super::toolkit::{Found, next};
+use super::toolkit::{Found, checks, next};
 use crate::error::TransportErrorKind::{InvalidArgument, Storage};
 use crate::error::{Result, TransportErrorKind};
 use crate::file::{Cache, File, Plan, Pointer, Sharing, Together, View};
@@ -27,12 +27,7 @@ const FORMS: [Form; 4] =
     [Form::Blocked(Together::Alone), Form::Blocked(Together::All), Form::Unblocked, Form::Split];
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
-    macro_rules! checks {
-        ($($check:ident),* $(,)?) => {
-            vec![$(Check { name: stringify!($check), run: $check }),*]
-        };
-    }
-    checks![
+    checks![in a folder:
         blocks_of_each_form_are_read_back_by_another_rank,
         blocks_at_the_own_pointer_follow_each_other_in_a_view,
         a_shared_pointer_gives_each_block_a_place_of_its_own,

@@ -33,8 +33,11 @@ const MAX_POLLS: u32 = 64_000_000;
 /// Polls for each time that the CPU is offered to others.
 const POLLS_PER_YIELD: u32 = 32;
 
-/// Lists checks, each by the name of its function.
+/// Lists checks, each by the name of its function; those of files take their folder.
 macro_rules! checks {
+    (in a folder: $($check:ident),* $(,)?) => {
+        vec![$(Check { name: stringify!($check), run: $check }),*]
+    };
     ($($check:ident),* $(,)?) => {
         vec![$(Check { name: stringify!($check), run: |t, _, found| $check(t, found) }),*]
     };

@@ -222,11 +222,17 @@ fn verify<T: Transport>(
 ) -> Result<()> {
     let t = cx.transport();
     let verified = part.verify(t, check);
-    if verified.as_ref().is_err_and(TransportError::ends_job) {
-        return verified;
+    close_after(verified, t, part)
+}
+
+/// Closes `part` once `done` is done; an error that leaves the transport usable is one of all ranks, which
+/// close together.
+fn close_after<T: Transport>(done: Result<()>, t: &T, mut part: impl Operation<T>) -> Result<()> {
+    if done.as_ref().is_err_and(TransportError::ends_job) {
+        return done;
     }
     part.close(t)?;
-    verified
+    done
 }
 
 /// The repetitions of a part.
@@ -262,14 +268,9 @@ fn measure<T: Transport>(
         Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part))?,
         Duty::Serves => part.run(t)?,
     }
-    // An error that leaves the transport usable is one of all ranks, which close together.
     let ended = part.end(t);
-    if ended.as_ref().is_err_and(TransportError::ends_job) {
-        return ended.map(Ok);
-    }
     if ended.is_ok() {
         part.check(&mut check);
     }
-    part.close(t)?;
-    ended.map(|()| check.result())
+    close_after(ended, t, part).map(|()| check.result())
 }

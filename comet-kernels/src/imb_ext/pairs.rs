@@ -29,7 +29,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Memory};
 
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, TRANSFERS, bytes_of_blocks};
+use crate::axes::DOUBLING;
+use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, bytes_of_blocks};
 
 /// One of the kernels: puts or (`GETS`) gets, of one rank or of `BOTH`.
 pub(crate) struct Pair<const GETS: bool, const BOTH: bool>;
@@ -91,7 +92,7 @@ impl<T: Transport, const GETS: bool, const BOTH: bool> Pattern<T> for Pair<GETS,
             (false, true) => &["IMB-EXT:Bidir_Put"],
             (true, true) => &["IMB-EXT:Bidir_Get"],
         },
-        axes: &[BY_AGGREGATE, TRANSFERS],
+        axes: &[BY_AGGREGATE, DOUBLING],
         series: &[Series::of("transfer", Quantity::OpTime, Definition::LoopMean)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         class: Class::PointToPoint,

@@ -23,7 +23,7 @@
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Memory, Remote, Window};
 
-use crate::window::TRANSFERS;
+use crate::axes::DOUBLING;
 
 /// `imb-ext/window`; see the [module](self).
 pub(crate) struct Whole;
@@ -75,7 +75,7 @@ impl<T: Transport> Pattern<T> for Whole {
         summary: "A window is made, used once and freed",
         aliases: &["IMB-EXT:Window"],
         class: Class::Synchronisation,
-        axes: &[TRANSFERS],
+        axes: &[DOUBLING],
         series: &[Series::of("life", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),

@@ -28,7 +28,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::window::Memory;
 
-use crate::window::{Blocks, TRANSFERS, bytes_of_blocks};
+use crate::axes::DOUBLING;
+use crate::window::{Blocks, bytes_of_blocks};
 
 /// One of the kernels: puts or (`GETS`) gets, of rank 0 or (`ALL`) of each, ended on both sides or (`LOCAL`)
 /// on one.
@@ -139,7 +140,7 @@ where
         },
         class: if ALL { Class::Collective } else { Class::PointToPoint },
         participants: Participants::All,
-        axes: &[TRANSFERS],
+        axes: &[DOUBLING],
         series: &[Series::of(
             "transfers",
             Quantity::OpTime,

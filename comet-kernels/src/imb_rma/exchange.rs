@@ -25,7 +25,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
-use crate::window::{Blocks, TRANSFERS, bytes_of_blocks};
+use crate::axes::DOUBLING;
+use crate::window::{Blocks, bytes_of_blocks};
 
 /// One of the kernels: puts or (`GETS`) gets.
 pub(crate) struct Exchange<const GETS: bool>;
@@ -124,7 +125,7 @@ impl<T: Transport, const GETS: bool> Pattern<T> for Exchange<GETS> {
             "Puts of each rank into the parts of both neighbours on a ring"
         },
         aliases: if GETS { &["IMB-RMA:Exchange_get"] } else { &["IMB-RMA:Exchange_put"] },
-        axes: &[TRANSFERS],
+        axes: &[DOUBLING],
         series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Batched,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 4),

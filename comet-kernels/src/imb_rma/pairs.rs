@@ -29,7 +29,8 @@
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, TRANSFERS, bytes_of_blocks};
+use crate::axes::DOUBLING;
+use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, bytes_of_blocks};
 
 /// One of the kernels: puts or (`GETS`) gets, of one rank or of `BOTH`, ended on both sides or (`LOCAL`) on
 /// one.
@@ -120,7 +121,7 @@ where
             (false, _, true) => &["IMB-RMA:Put_local"],
             (true, _, true) => &["IMB-RMA:Get_local"],
         },
-        axes: &[BY_AGGREGATE, TRANSFERS],
+        axes: &[BY_AGGREGATE, DOUBLING],
         series: &[Series::of(
             "transfer",
             Quantity::OpTime,

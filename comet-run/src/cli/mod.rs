@@ -5,7 +5,7 @@
 mod files;
 mod measure;
 mod method;
-pub(crate) mod storage;
+mod storage;
 pub(crate) mod values;
 
 use std::ffi::OsString;

@@ -1,7 +1,7 @@
 //! The folder of files that kernels write and read.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use comet_core::file::{Cache, Folder};
@@ -57,22 +57,10 @@ fn parse_hint(text: &str) -> Result<(String, String), String> {
     Ok((key.into(), value.into()))
 }
 
-/// Removes the files of a run that ended before it could.
-pub(crate) fn sweep(folder: &Folder) {
-    let prefix = folder.prefix();
-    let is_of_run = |path: &Path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-    };
-    // A folder that cannot be read is no reason to change how the run ended.
-    let Ok(entries) = std::fs::read_dir(&folder.path) else { return };
-    for entry in entries.flatten().filter(|entry| is_of_run(&entry.path())) {
-        let _ = std::fs::remove_file(entry.path());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn folders_exist_and_hints_have_values() {
@@ -83,22 +71,5 @@ mod tests {
         assert_eq!(parse_cache("all").unwrap_err(), "write one of keep, drop, direct");
         assert_eq!(parse_hint("cb_nodes=2"), Ok(("cb_nodes".into(), "2".into())));
         assert!(parse_hint("cb_nodes").is_err());
-    }
-
-    #[test]
-    fn a_sweep_removes_the_files_of_its_run_alone() {
-        let path = std::env::temp_dir().join(format!("comet-sweep-{}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
-        let (free_bytes, cache, hints) = (0, Cache::Keep, Vec::new());
-        let folder = Folder { path: path.clone(), free_bytes, run: 7, cache, hints };
-        for name in [format!("{}-0", folder.prefix()), "comet-io-8".into(), "other".into()] {
-            std::fs::write(path.join(name), "").unwrap();
-        }
-        sweep(&folder);
-        let mut left: Vec<_> =
-            std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, ["comet-io-8", "other"]);
-        std::fs::remove_dir_all(&path).unwrap();
     }
 }

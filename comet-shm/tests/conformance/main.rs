@@ -57,29 +57,30 @@ fn fails_with(
     is_so
 }
 
-fn conforms(config: &LaunchConfig) -> bool {
+/// True if no check fails of those that `run` runs, which gets their report.
+fn passes(
+    config: &LaunchConfig,
+    run: impl FnOnce(&Shm, &mut conformance::Report<'_>) -> usize,
+) -> bool {
     ends_with(0, config, |t| {
         let mut report = |name: &str, result: &std::result::Result<(), String>| {
             if let Err(problem) = result {
                 println!("  {name} failed: {problem}");
             }
         };
-        u8::from(conformance::run_all(t, &mut report) > 0)
+        u8::from(run(t, &mut report) > 0)
     })
+}
+
+fn conforms(config: &LaunchConfig) -> bool {
+    passes(config, |t, report| conformance::run_all(t, report))
 }
 
 /// The same for files.
 fn has_files(config: &LaunchConfig) -> bool {
     let folder = std::env::temp_dir().join(format!("comet-shm-{}", std::process::id()));
     std::fs::create_dir(&folder).expect("the folder is new");
-    let conforms = ends_with(0, config, |t| {
-        let mut report = |name: &str, result: &std::result::Result<(), String>| {
-            if let Err(problem) = result {
-                println!("  {name} failed: {problem}");
-            }
-        };
-        u8::from(conformance::run_files(t, &folder, &mut report) > 0)
-    });
+    let conforms = passes(config, |t, report| conformance::run_files(t, &folder, report));
     let is_empty = std::fs::remove_dir(&folder);
     is_empty.inspect_err(|error| println!("  files were left behind: {error}")).is_ok() && conforms
 }
