@@ -3,7 +3,7 @@
 mod request;
 mod window;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,6 +63,8 @@ pub struct Mpi {
     neighbours: Option<Arc<Neighbours>>,
     /// The last communicator with neighbours that was made of this one.
     graph: RefCell<Option<Graph>>,
+    /// Whether windows can be made, once that is known.
+    has_windows: OnceCell<bool>,
 }
 
 /// A communicator with neighbours.
@@ -97,6 +99,7 @@ impl Mpi {
             set: Cell::default(),
             neighbours: None,
             graph: RefCell::default(),
+            has_windows: OnceCell::new(),
         }
     }
 
@@ -118,6 +121,7 @@ impl Mpi {
             set: Cell::default(),
             neighbours,
             graph: RefCell::default(),
+            has_windows: OnceCell::new(),
             ..*self
         }
     }

@@ -134,7 +134,8 @@ pub trait Transport: RawTransport + Sized {
         }
     }
 
-    /// What holds here beyond the least that MPI guarantees; everything, by default.
+    /// What holds here beyond the least that MPI guarantees; everything, by default. All ranks call it: over
+    /// MPI they find out together whether there are windows.
     fn promises(&self) -> Promises {
         Promises { buffers_sends: true, survives_truncation: true, has_windows: true }
     }

@@ -9,10 +9,12 @@ use super::Mpi;
 use crate::native::{MpiWindow, Parts};
 
 impl Mpi {
-    /// True if windows can be made among these ranks.
+    /// True if windows can be made among these ranks, which find out together, once.
     pub(super) fn has_windows(&self) -> bool {
-        self.waiting(Waiting::Collective(Source::Any), || {
-            self.comm.makes_windows().unwrap_or(false)
+        *self.has_windows.get_or_init(|| {
+            self.waiting(Waiting::Collective(Source::Any), || {
+                self.comm.makes_windows().unwrap_or(false)
+            })
         })
     }
 
@@ -24,7 +26,8 @@ impl Mpi {
         memory: Memory,
     ) -> Result<MpiWindow> {
         if !self.has_windows() {
-            let text = "this MPI library makes no window among one rank (use 2 ranks or more)";
+            let text = "this MPI library makes no window among these ranks (use 2 ranks or more of one \
+                        host, or with Open MPI its option --mca osc pt2pt)";
             let error = TransportError::new(TransportErrorKind::Unsupported, text);
             return Err(self.group.located(error));
         }
