@@ -8,6 +8,7 @@
 //! ```
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use comet_core::kernel::{Evaluation, KernelInfo};
 use strsim::levenshtein;
@@ -17,6 +18,8 @@ use crate::exit;
 
 /// Names of quantities and of operations of MPI, and the kernels that measure them.
 const COMMON: [(&str, &str); 2] = [("latency", "comet/echo"), ("bandwidth", "osu/bw")];
+/// The most names that are suggested instead of one that is not there.
+const MAX_GUESSES: usize = 3;
 /// Operations that no kernel measures, and the nearest kernel with what it does.
 const ABSENT: [(&str, &str, &str); 2] = [
     ("ibcast", "imb/bcast", "the call that blocks"),
@@ -162,11 +165,8 @@ fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
              kernels)"
         ));
     }
-    let nearest = nearest(name, catalogue);
-    let guess = match nearest.as_slice() {
-        [] => String::new(),
-        names => format!("; did you mean {}?", names.join(" or ")),
-    };
+    let words = words(catalogue);
+    let guess = guess(name, words.iter().map(String::as_str));
     let foreign = if name.eq_ignore_ascii_case("imb") { "write IMB-MPI1 PingPong; " } else { "" };
     let suites = catalogue::suites(catalogue).join(", ");
     exit::usage(format!(
@@ -175,8 +175,8 @@ fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
     ))
 }
 
-/// Words that select kernels, each once whatever its letters: suites, names, words of [`COMMON`], ids, and aliases with
-/// and without their suite.
+/// Words that select kernels, each once whatever its letters: suites, names, words of [`COMMON`], ids,
+/// and aliases with and without their suite.
 pub(crate) fn words(catalogue: &[&'static KernelInfo]) -> Vec<String> {
     let aliases = || catalogue.iter().flat_map(|info| info.aliases).copied();
     let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));
@@ -202,16 +202,34 @@ pub(crate) fn words_of(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> 
     words
 }
 
-/// Up to three names that are few edits away from `name`, nearest first.
-fn nearest(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<String> {
-    let lower = name.to_ascii_lowercase();
-    let mut ranked: Vec<(usize, String)> = words(catalogue)
-        .into_iter()
-        .map(|other| (levenshtein(&lower, &other.to_ascii_lowercase()), other))
-        .filter(|(n_edits, other)| *n_edits <= name.len().min(other.len()).div_ceil(3))
-        .collect();
+/// `; did you mean A or B?`: the part of a sentence with up to [`MAX_GUESSES`] of `names` that are few
+/// edits away from `word`, nearest first; empty if none is. Words that dashes join in a name count
+/// alone and together, and neither case nor leading dashes do.
+pub(crate) fn guess<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let bare = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
+    let word = bare(word);
+    let n_edits = |name: &str| {
+        let name = bare(name);
+        let ends = || name.match_indices('-').map(|(at, _)| at).chain([name.len()]);
+        let starts = [0].into_iter().chain(name.match_indices('-').map(|(at, _)| at + 1));
+        let runs = starts
+            .flat_map(|start| ends().filter_map(move |end| (start < end).then_some(start..end)));
+        let near = |run: Range<usize>| {
+            let run = &name[run];
+            let shorter = word.len().min(run.len());
+            let n = levenshtein(&word, run);
+            (n <= shorter.div_ceil(3) && n < shorter).then_some(n)
+        };
+        runs.filter_map(near).min()
+    };
+    let mut ranked: Vec<_> =
+        names.filter_map(|name| n_edits(name).map(|n_edits| (n_edits, name))).collect();
     ranked.sort_by_key(|(n_edits, _)| *n_edits);
-    ranked.into_iter().take(3).map(|(_, other)| other).collect()
+    let nearest: Vec<&str> = ranked.into_iter().take(MAX_GUESSES).map(|(_, name)| name).collect();
+    if nearest.is_empty() {
+        return String::new();
+    }
+    format!("; did you mean {}?", nearest.join(" or "))
 }
 
 /// True if a pattern matches the kernel's name or id.
@@ -308,6 +326,24 @@ mod tests {
         check(&ECHO, &["echo", "latency", "comet/echo", "IMB:PingPong", "PingPong"]);
         check(&NAIVE, &["naive/barrier"]);
         check(&IMB, &["imb/twice"]);
+    }
+
+    #[test]
+    fn what_is_suggested_is_few_edits_away() {
+        let names = ["Reduce", "Allreduce", "-msglen", "-m", "-x", "comet-echo-bandwidth"];
+        for (word, expected) in [
+            ("allredcue", "; did you mean Allreduce?"),
+            ("Reduces", "; did you mean Reduce?"),
+            ("-msglne", "; did you mean -msglen?"),
+            // One letter is as near to any other.
+            ("-k", ""),
+            ("bandwith", "; did you mean comet-echo-bandwidth?"),
+            ("echo-bandwith", "; did you mean comet-echo-bandwidth?"),
+            ("noise", ""),
+            ("", ""),
+        ] {
+            assert_eq!(guess(word, names.into_iter()), expected, "{word}");
+        }
     }
 
     #[test]

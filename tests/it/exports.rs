@@ -220,8 +220,8 @@ fn what_cannot_be_drawn_is_refused_in_one_sentence() {
     folder.run(SHORT).success();
     folder.refuses(
         "
-        plot a.jsonl --figure bandwith => there is no figure 'bandwith'; the nearest are comet-echo-bandwidth (--list
-        plot a.jsonl --figure noise   => there is no figure 'noise'; the nearest are
+        plot a.jsonl --figure bandwith => there is no figure 'bandwith'; did you mean comet-echo-bandwidth? (--list
+        plot a.jsonl --figure noise   => there is no figure 'noise' (--list shows all
         plot a.jsonl -o all.svg       => all.svg is a file for one figure, and these are 4: figure-5.1,
         plot a.jsonl --figure 5.1 --format csv -o a.svg => --format csv does not go with a.svg
         plot none.jsonl               => none.jsonl

@@ -8,7 +8,6 @@ use clap::ValueEnum as _;
 use comet_core::kernel::KernelInfo;
 use comet_report::figures::figures;
 use comet_report::plot::{self, Figure, Style};
-use strsim::levenshtein;
 
 use crate::catalogue;
 use crate::cli::{PlotArgs, PlotFormat};
@@ -21,11 +20,8 @@ use crate::terminal;
 const WORDS: [(&str, &str); 1] = [("latency", "echo-time")];
 /// Folder of the figures where none is named.
 const FOLDER: &str = "comet-plots";
-/// The most figures that are named instead of one that is not there.
+/// The most figures that are named where there is to be one.
 const MAX_GUESSES: usize = 5;
-
-/// Largest distance of a suggested figure beyond that of the nearest, in edits.
-const MAX_EDITS: usize = 2;
 
 impl PlotFormat {
     /// End of the names of its files.
@@ -131,22 +127,8 @@ pub(crate) fn words(infos: &[&'static KernelInfo]) -> Vec<String> {
 
 /// Says that there is no figure `name`, and which ones are near.
 fn unknown(name: &str, figures: &[Figure]) -> anyhow::Error {
-    let words = of_id(name);
-    let distance = |figure: &&Figure| {
-        let parts: Vec<&str> = figure.id.split('-').collect();
-        let runs = (0..parts.len()).flat_map(|from| (from..parts.len()).map(move |to| from..=to));
-        runs.map(|run| levenshtein(&words, &parts[run].join("-"))).min().unwrap_or(usize::MAX)
-    };
-    let mut near: Vec<&Figure> = figures.iter().collect();
-    near.sort_by_key(distance);
-    let least = near.first().map_or(0, distance);
-    near.retain(|figure| distance(figure) <= least + MAX_EDITS);
-    let near: Vec<&str> = near.iter().take(MAX_GUESSES).map(|figure| &*figure.id).collect();
-    exit::usage(format!(
-        "there is no figure '{name}'; the nearest are {} (--list shows all {})",
-        near.join(", "),
-        figures.len()
-    ))
+    let guess = selection::guess(&of_id(name), figures.iter().map(|figure| &*figure.id));
+    exit::usage(format!("there is no figure '{name}'{guess} (--list shows all {})", figures.len()))
 }
 
 /// A line for each figure: its name, its number in the thesis, its title.

@@ -21,6 +21,7 @@ use clap::error::ErrorKind;
 use comet_report::suite::{Effect, Flag, FlagValue, Suite};
 
 use crate::launcher::Launcher;
+use crate::selection;
 use crate::terminal;
 
 /// Variable that names the result file where the command line cannot.
@@ -214,11 +215,11 @@ impl<'a> Options<'a> {
 
     fn unknown(&self, word: &str) -> Stop {
         let program = self.program;
-        let known: Vec<&str> = self.flags.iter().map(|flag| flag.names[0]).collect();
+        let names = self.flags.iter().flat_map(|flag| flag.names).copied();
+        let guess = selection::guess(word, names);
         Stop::Wrong(format!(
-            "{program}: {word} is unknown, but {} are known, and options of comet-run as \
-             --name=value (see {program} -h)",
-            known.join(" ")
+            "{program}: {word} is unknown{guess} ({program} -h shows all options; those of \
+             comet-run are written --name=value)"
         ))
     }
 
@@ -249,12 +250,8 @@ impl<'a> Options<'a> {
 
 /// The refusal of `name`, which is no benchmark of `suite`, in the words of `whose`.
 fn not_here(suite: &Suite, whose: &str, name: &str) -> Stop {
-    let names: Vec<&str> = suite.benchmarks.iter().map(|benchmark| benchmark.name).collect();
-    let (last, others) = names.split_last().expect("each suite has some benchmark");
-    Stop::Wrong(format!(
-        "{whose}{name} is not here, but {} and {last} are (comet-run list shows all kernels)",
-        others.join(", ")
-    ))
+    let guess = selection::guess(name, suite.benchmarks.iter().map(|benchmark| benchmark.name));
+    Stop::Wrong(format!("{whose}{name} is not here{guess} (comet-run list shows all kernels)"))
 }
 
 /// The refusal of the value of an option.

@@ -295,8 +295,8 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ),
         (
             "osu_barrier -k",
-            "osu_barrier: -k is unknown, but -m -i -x -f -z -M -u -d -a -G -P -I -v are known, and \
-             options of comet-run as --name=value (see osu_barrier -h)",
+            "osu_barrier: -k is unknown (osu_barrier -h shows all options; those of comet-run are \
+             written --name=value)",
         ),
         ("osu_latency -m", "osu_latency: -m needs a value (see osu_latency -h)"),
         ("osu_latency X", "osu_latency: 'X' is no place of a buffer (write D or H)"),
@@ -332,11 +332,10 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_reduce -D cont", "osu_reduce: -D is unknown"),
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
-        ("IMB-MPI1 Gatherw", "Gatherw is not here, but PingPong, PingPongSpecificSource,"),
-        (
-            "osu_latency_mt -m 8",
-            "osu_latency_mt is not here, but osu_latency, osu_multi_lat, osu_bw,",
-        ),
+        ("IMB-MPI1 Gatherw", "Gatherw is not here; did you mean Gather or Gatherv?"),
+        ("IMB-MPI1 Bcast Allredcue", "Allredcue is not here; did you mean Allreduce?"),
+        ("IMB-MPI1 Bcast -msglne 8", "-msglne is unknown; did you mean -msglog or -msglen?"),
+        ("osu_latency_mt -m 8", "osu_latency_mt is not here; did you mean osu_latency"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
