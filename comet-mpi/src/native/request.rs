@@ -197,6 +197,8 @@ pub(crate) struct Set {
 pub(crate) struct Ended {
     /// Number of statuses that the call has written.
     pub(crate) n: usize,
+    /// The call.
+    name: &'static str,
     code: c_int,
 }
 
@@ -227,7 +229,7 @@ impl Set {
         // SAFETY: the arrays have `n` elements; each request is null, or was started and has not
         // been waited for. Their buffers are borrowed by the operations.
         let code = unsafe { ffi::MPI_Waitall(n, requests, statuses) };
-        Ended { n: self.requests.len(), code }
+        Ended { n: self.requests.len(), name: "MPI_Waitall", code }
     }
 
     /// `MPI_Waitany`: the index of an operation that has ended, with the first status.
@@ -242,7 +244,7 @@ impl Set {
         let index = usize::try_from(found).ok().filter(|index| *index < ops.len());
         // If the call has failed as a whole, any operation is waited for alone.
         let any = || ops.iter().position(Option::is_some).unwrap_or(0);
-        (index.unwrap_or_else(any), Ended { n: 1, code })
+        (index.unwrap_or_else(any), Ended { n: 1, name: "MPI_Waitany", code })
     }
 
     /// `MPI_Waitsome`; the statuses are those of the operations at [`indices`](Self::index).
@@ -255,7 +257,7 @@ impl Set {
         // SAFETY: as in `wait_all`; the array of indices has `n` elements too.
         let code = unsafe { ffi::MPI_Waitsome(n, requests, ended, indices, statuses) };
         // `MPI_UNDEFINED`, which is negative, if none was active.
-        Ended { n: usize::try_from(n_ended).unwrap_or(0), code }
+        Ended { n: usize::try_from(n_ended).unwrap_or(0), name: "MPI_Waitsome", code }
     }
 
     /// The index of the operation with the status at `place`, of those that `MPI_Waitsome` has ended.
@@ -271,8 +273,8 @@ impl Set {
         if *request != constant!(RSMPI_REQUEST_NULL) {
             return None;
         }
-        let outcome = match outcome("MPI_Waitall", ended.code) {
-            Err(failure) if failure.is_in_status() => outcome("MPI_Waitall", status.MPI_ERROR),
+        let outcome = match outcome(ended.name, ended.code) {
+            Err(failure) if failure.is_in_status() => outcome(ended.name, status.MPI_ERROR),
             outcome => outcome,
         };
         Some(End { outcome, status })
