@@ -47,12 +47,13 @@ impl Imb {
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
-        if time_us > 0.0 {
-            n_messages.saturating_mul(size) as f64 / time_us * 1e6 / self.bytes_per_mb
-        } else {
-            0.0
-        }
+        per_s(n_messages.saturating_mul(size), time_us) / self.bytes_per_mb
     }
+}
+
+/// `n` in so many microseconds, a second; 0 without time, as IMB prints it (`IMB_output.c`).
+fn per_s(n: u64, time_us: f64) -> f64 {
+    if time_us > 0.0 { n as f64 / time_us * 1e6 } else { 0.0 }
 }
 
 impl Layout for Imb {
@@ -160,7 +161,7 @@ impl Imb {
         if let Numbers::Windows(n) = numbers {
             // The time of an import is that of one message.
             let n_messages = if of_import.is_some() { 1 } else { in_flight(n) };
-            columns.push(format!("{:.0}", n_messages as f64 / max_us * 1e6));
+            columns.push(format!("{:.0}", per_s(n_messages, max_us)));
         }
         columns.iter().map(|column| format!("{column:>WIDTH$}")).collect()
     }
@@ -482,6 +483,20 @@ mod tests {
         assert_eq!(Imb::NEW.rate(1, 1 << 20, 1.0), 1_048_576.0);
         assert_eq!(Imb::V3_2.rate(1, 1 << 20, 1.0), 1e6);
         assert_eq!(Imb::NEW.rate(2, 0, 1.0), 0.0);
+    }
+
+    #[test]
+    fn without_time_rates_are_0() {
+        let mut records = records("imb");
+        let found = records.iter_mut().find_map(|record| match record {
+            Record::Point(point) if point.kernel == "uniband" => Some(point),
+            _ => None,
+        });
+        let point = found.expect("the records have Uniband");
+        let Outcome::Measured(measured) = &mut point.outcome else { unreachable!() };
+        measured.numbers.quoted_ns = Some(0.0);
+        let text = render("imb", &records);
+        assert!(text.contains("         0.00            0\n") && !text.contains("inf"), "{text}");
     }
 
     #[test]
