@@ -54,3 +54,4 @@ pub mod topology;
 pub mod transport;
 pub mod waiting;
 pub mod window;
+pub mod words;

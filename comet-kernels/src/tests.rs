@@ -200,7 +200,7 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("model/bisection", 3, &[0, 8], Err(empty));
     check("osu/bw", 2, &[1, 0, 8], Ok(()));
     check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
-    let beyond = "3 ranks have no rank 3 (use 0 to 2)";
+    let beyond = "there is no rank 3 among 3 ranks (use 0 to 2)";
     check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
     let order = |order| format!("a polynomial of order {order} is not known (use 1 to 10)");
     check("parkbench/poly1", 1, &[100, 0], Err(&order(0)));

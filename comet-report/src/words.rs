@@ -1,21 +1,10 @@
 //! Words of figures, pages and tables: names of parameters with their values, counts and lists.
 
-use std::fmt::Display;
-
 use comet_core::kernel::AxisKind;
+pub(crate) use comet_core::words::count;
 
 use crate::record::{KernelFacts, Param, RANKS};
 use crate::units::bytes;
-
-/// A number of things: `1 rank`, `2 ranks`, `3 launches`.
-pub(crate) fn count<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
-    let plural = match noun.ends_with("ch") {
-        _ if n == N::from(1) => "",
-        true => "es",
-        false => "s",
-    };
-    format!("{n} {noun}{plural}")
-}
 
 /// The parameter `name` of the kernel `facts` with its value, as the name of a curve.
 pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> String {

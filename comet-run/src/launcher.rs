@@ -4,6 +4,8 @@
 //! It decides which process prints and which backend fits; the ranks and their number are those that the
 //! backend finds when it joins them.
 
+use comet_core::words::count;
+
 /// The launcher of this process, and which of its processes this one is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Launcher {
@@ -60,7 +62,7 @@ impl Launcher {
 
     /// Noun for the started processes: `4 processes`, or `processes` if their number is unknown.
     pub(crate) fn processes(&self) -> String {
-        self.size.map_or_else(|| "processes".into(), |size| format!("{size} processes"))
+        self.size.map_or_else(|| "processes".into(), |size| count(size, "process"))
     }
 
     fn read(

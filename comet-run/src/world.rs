@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use comet_core::topology::{Mesh, Topology};
+use comet_core::words::count;
 use comet_sim::machine::MachineFile;
 
 use crate::cli::WorldArgs;
@@ -221,9 +222,10 @@ pub(crate) fn admit_map(
     let n_ranks = topology.n_ranks();
     if map.n_ranks() != n_ranks {
         return Err(exit::usage(format!(
-            "--map {map} has {} places, and there are {n_ranks} ranks (name rows and columns whose \
-             product is the number of ranks)",
-            map.n_ranks()
+            "--map {map} has {}, which does not fit {} (name rows and columns whose product is the \
+             number of ranks)",
+            count(map.n_ranks(), "place"),
+            ranks(n_ranks)
         )));
     }
     if matches!(origin, Origin::Here { .. }) {

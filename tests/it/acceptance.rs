@@ -79,7 +79,7 @@ const ROWS: &[Row] = &[
     (&[130, 160], "IMB-MPI1 PingPong -msglen lengths --machine=./flat.toml", 0, &["# Message lengths were user defined\n", "\n           24 ", "\n            3 "]),
     (&[131, 161], "IMB-MPI1 PingPong Sendrecv -map 3x2 -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n# #processes = 2; rank order (rowwise): \n#     0    3\n# \n# ( 4 additional", "# #processes = 6; rank order (rowwise): \n#     0    3\n# \n#     1    4\n# \n#     2    5\n# \n#--"]),
     (&[131], "IMB-MPI1 PingPong -map 3x2 -multi 0 -msgsize 8 --machine=./flat.toml", 0, &["# Group  0:     0    3\n# \n# Group  1:     1    4\n# \n# Group  2:     2    5\n# \n#--"]),
-    (&[131], "IMB-MPI1 PingPong -map 3x2 -msgsize 8 --ranks=4 --machine=./flat.toml", 2, &["--map 3x2 has 6 places, and there are 4 ranks"]),
+    (&[131], "IMB-MPI1 PingPong -map 3x2 -msgsize 8 --ranks=4 --machine=./flat.toml", 2, &["--map 3x2 has 6 places, which does not fit 4 ranks"]),
     // Constants and loops.
     // An exact simulation has fewer operations.
     (&[140], "IMB-MPI1 PingPong --machine=./flat.toml --out r.jsonl", 0, &["# Minimum message length in bytes:   0\n# Maximum message length in bytes:   4194304\n", "# note: optional mode: other operations than those of IMB\n"]),

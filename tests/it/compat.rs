@@ -199,7 +199,7 @@ fn a_file_may_name_the_neighbours_of_osu() {
     let rows = [
         (
             "graph --ranks=3",
-            "--graph has an edge of rank 3, but there are 3 ranks (start 4, or leave",
+            "--graph has an edge of rank 3, which is not among 3 ranks (start 4, or leave",
         ),
         ("broken --ranks=3", "line 2: '1;2' is no edge (write 0,1)"),
         (

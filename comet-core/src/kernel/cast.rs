@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use crate::topology::Topology;
 use crate::transport::Rank;
+use crate::words::count;
 
 /// The most ranks among which all casts are tried.
 const MAX_TRIED: usize = 8;
@@ -77,7 +78,8 @@ impl Cast {
         let Self { source, sink, tester, partner } = *self;
         let n_ranks = topology.n_ranks();
         if let Some(rank) = self.ranks().into_iter().find(|rank| *rank >= n_ranks) {
-            return Err(format!("the cast names rank {rank}, there are {n_ranks} ranks"));
+            let ranks = count(n_ranks, "rank");
+            return Err(format!("the cast names rank {rank}, which is not among {ranks}"));
         }
         if topology.route(source, sink).is_none() || self.shares_a_link(topology) {
             return Ok(());
@@ -158,7 +160,7 @@ mod tests {
         }
         let four = Topology::hypercube(4);
         let refusal = cast([0, 7, 1, 3]).admit_on(&four).unwrap_err();
-        assert_eq!(refusal, "the cast names rank 7, there are 4 ranks");
+        assert_eq!(refusal, "the cast names rank 7, which is not among 4 ranks");
         assert_eq!(
             cast([0, 3, 1, 2]).admit_on(&four).unwrap_err(),
             "a load from 0 to 3 shares no link with an echo between 1 and 2 on the hypercube (give \

@@ -9,6 +9,7 @@ use crate::collective::Graph;
 use crate::file::Folder;
 use crate::layout::{Blocks, Layout};
 use crate::topology::Topology;
+use crate::words::count;
 
 /// The ranks of a run: facts that a case needs beside its own values.
 #[derive(Clone, Copy, Debug)]
@@ -140,11 +141,6 @@ impl<'a> World<'a> {
         let verb = if self.n_ranks == 1 { "reaches" } else { "reach" };
         Err(format!("no rank is {hops} from rank 0: {ranks} {verb} {reached}"))
     }
-}
-
-/// `1 hop`, `2 hops`.
-fn count(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Source: thesis section 3.4.1, figures 4.1 and 4.2.
 
 use crate::transport::Rank;
+use crate::words::count;
 
 /// The reflected Gray code of `index`.
 pub const fn gray(index: usize) -> usize {
@@ -83,8 +84,8 @@ impl Mesh {
             return Err("the mesh is empty: it needs one row of ranks at least".into());
         }
         if let Some(row) = table.iter().position(|row| row.len() != cols) {
-            let found = table[row].len();
-            return Err(format!("row {row} of the mesh has {found} ranks, row 0 has {cols}"));
+            let ranks = count(table[row].len(), "rank");
+            return Err(format!("row {row} of the mesh has {ranks}, row 0 has {cols}"));
         }
         let ranks = table.concat();
         let n_ranks = ranks.len();
@@ -227,7 +228,7 @@ mod tests {
             assert_eq!(Mesh::from_table(table).unwrap_err(), reason);
         };
         check(&[], "the mesh is empty: it needs one row of ranks at least");
-        check(&[vec![0, 1], vec![2]], "row 1 of the mesh has 1 ranks, row 0 has 2");
+        check(&[vec![0, 1], vec![2]], "row 1 of the mesh has 1 rank, row 0 has 2");
         check(&[vec![0, 0]], "the mesh of 2 ranks names rank 0 2 times, not once");
     }
 }

@@ -3,6 +3,7 @@
 //! A shape needs no table, whose square would not fit where there are 65,536 ranks.
 
 use crate::transport::Rank;
+use crate::words::count;
 
 /// The largest distance that a table may hold.
 const MAX_HOPS: usize = 1000;
@@ -100,8 +101,8 @@ fn check_torus(dims: &[usize], n_ranks: usize) -> Result<(), String> {
     let shape = dims.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
     let shape = if dims.is_empty() { "no dimensions" } else { &shape };
     Err(format!(
-        "a torus of {shape} does not hold {n_ranks} ranks exactly (give dimensions whose product \
-         is {n_ranks})"
+        "a torus of {shape} does not hold {} exactly (give dimensions whose product is {n_ranks})",
+        count(n_ranks, "rank")
     ))
 }
 
@@ -128,8 +129,8 @@ fn check_radix(radix: usize) -> Result<(), String> {
 
 fn check_table(table: &[Vec<usize>], n_ranks: usize) -> Result<(), String> {
     if table.len() != n_ranks {
-        let found = table.len();
-        return Err(format!("the hop table has {found} rows, the mesh has {n_ranks} ranks"));
+        let (rows, ranks) = (count(table.len(), "row"), count(n_ranks, "rank"));
+        return Err(format!("the hop table has {rows}, the mesh has {ranks}"));
     }
     for (from, row) in table.iter().enumerate() {
         if row.len() != n_ranks {

@@ -41,6 +41,7 @@ use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Reducer, Running};
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
+use comet_core::words::count;
 
 use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
@@ -262,7 +263,8 @@ fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     admit_layout(case, world)?;
     let n_ranks = world.n_ranks;
     if let Some(root) = case.find(&FIRST_ROOT).filter(|root| *root >= n_ranks as u64) {
-        return Err(format!("{n_ranks} ranks have no rank {root} (use 0 to {})", n_ranks - 1));
+        let (ranks, last) = (count(n_ranks, "rank"), n_ranks - 1);
+        return Err(format!("there is no rank {root} among {ranks} (use 0 to {last})"));
     }
     let length = |rank| part_bytes(spec, case, rank, n_ranks);
     match algorithm(spec.kind, case)? {

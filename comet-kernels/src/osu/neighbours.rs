@@ -38,6 +38,7 @@ use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
 use comet_core::kernel::prelude::*;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
+use comet_core::words::count;
 
 use crate::axes::DOUBLING;
 use crate::guarded::Guarded;
@@ -114,8 +115,8 @@ fn lists<'a>(
 ) -> Result<impl Fn(Rank) -> Arc<Neighbours> + use<'a>, String> {
     let graph = world.graph.filter(|_| case.value(&DIMENSIONS) == 0);
     if let Some(last) = graph.map(Graph::last_rank).filter(|last| *last >= world.n_ranks) {
-        let n_ranks = world.n_ranks;
-        return Err(format!("the graph has an edge of rank {last}, there are {n_ranks} ranks"));
+        let ranks = count(world.n_ranks, "rank");
+        return Err(format!("the graph has an edge of rank {last}, which is not among {ranks}"));
     }
     let sides = if graph.is_some() { Vec::new() } else { torus(case, world.n_ranks)? };
     let radius = case.length(&RADIUS);

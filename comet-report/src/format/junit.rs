@@ -7,6 +7,8 @@
 
 use std::io::{self, Write};
 
+use comet_core::words::count;
+
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::read::NO_END;
 use crate::record::{End, EndStatus, Failure, Level, Name, Point, PointStatus, Record};
@@ -24,7 +26,7 @@ pub(super) fn write(records: &[Record], out: &mut dyn Write) -> io::Result<()> {
 fn suite(of: &RunRecords) -> Suite {
     // By its name a CI system knows a test again.
     let place = of.run.as_ref().map_or("of an unknown run".into(), |run| {
-        format!("on {} ranks over {}", run.world.size, run.transport.name())
+        format!("on {} over {}", count(run.world.size, "rank"), run.transport.name())
     });
     let mut tests = Vec::new();
     let mut start_s = 0.0;

@@ -10,6 +10,7 @@ use std::path::Path;
 use clap::Parser as _;
 use comet_core::collective::{Collective, Kind, Parts, Sent, algorithm, schedule};
 use comet_core::sweep;
+use comet_core::words::count;
 use comet_report::algorithms::{Contest, contests, mpich_selection, openmpi_rules};
 use serde_json::Value;
 
@@ -136,11 +137,12 @@ fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Res
     let steps = schedule(algorithm, &call, n_ranks);
     let all = || steps.iter().flatten();
     let mut text = format!(
-        "{} by {name} on {n_ranks} ranks, {length} B: {}\n{} steps, {} messages, {} B in all\n",
+        "{} by {name} on {}, {length} B: {}\n{}, {}, {} B in all\n",
         kind.name(),
+        count(n_ranks, "rank"),
         algorithm.summary,
-        steps.len(),
-        all().count(),
+        count(steps.len(), "step"),
+        count(all().count(), "message"),
         all().map(|sent| sent.length).sum::<usize>()
     );
     for (index, step) in steps.iter().enumerate() {
@@ -187,6 +189,10 @@ mod tests {
         );
         let text = drawing(Kind::Broadcast, "binomial", 3, 8).unwrap();
         assert!(text.ends_with("step 2          8 B  0>1\n"), "{text}");
+        let text = drawing(Kind::Broadcast, "binomial", 2, 8).unwrap();
+        assert!(text.contains("\n1 step, 1 message, 8 B in all\n"), "{text}");
+        let text = drawing(Kind::Broadcast, "binomial", 1, 8).unwrap();
+        assert!(text.starts_with("bcast by binomial on 1 rank, 8 B: "), "{text}");
     }
 
     #[test]

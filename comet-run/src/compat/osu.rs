@@ -3,6 +3,7 @@
 use comet_core::kernel::{DATATYPE, ELEMENT};
 use comet_core::layout::Layout;
 use comet_core::topology::MAX_TORUS_DIMENSIONS;
+use comet_core::words;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
 use comet_report::suite::osu::{SUITE, kinds};
 use comet_report::suite::{Benchmark, Numbers};
@@ -288,16 +289,19 @@ impl Asked<'_> {
         match self.n_ranks {
             Some(n_ranks) if n_needed > n_ranks => {
                 let most = n_ranks / 2;
-                let expected = format!("{n_ranks} ranks are {most} pairs (write {most})");
+                let (ranks, pairs) = (words::count(n_ranks, "rank"), words::count(most, "pair"));
+                let expected = format!("{ranks} make {pairs} at most (write {most})");
                 return Err(wrong(program, "-p", &n_pairs.to_string(), &expected));
             }
             None if !around.is_launched => self.words.set("--ranks", n_needed),
             Some(n_ranks) if n_needed < n_ranks => {
                 self.words.axis(format!("procs={n_needed}"));
-                self.notes.push(format!(
-                    "-p {n_pairs} is obeyed: OSU 7.4 measures {} pairs whatever it says",
-                    n_ranks / 2
-                ));
+                let all = n_ranks / 2;
+                if all > n_pairs {
+                    self.notes.push(format!(
+                        "-p {n_pairs} is obeyed: OSU 7.4 measures {all} pairs whatever it says"
+                    ));
+                }
             }
             None => self.words.axis(format!("procs={n_needed}")),
             Some(_) => (),

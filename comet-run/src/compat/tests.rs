@@ -350,7 +350,14 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
         ("osu_latency -u 11", "osu_latency: '11' for -u: it is a number from 0 to 10 (write 5)"),
         ("osu_bcast -c -u x", "osu_bcast: 'x' for -u: it is a number from 0 to 10 (write 5)"),
         ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
-        ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks are 2 pairs (write 2)"),
+        (
+            "osu_mbw_mr -p 3 --ranks=4",
+            "osu_mbw_mr: '3' for -p: 4 ranks make 2 pairs at most (write 2)",
+        ),
+        (
+            "osu_mbw_mr -p 2 --ranks=3",
+            "osu_mbw_mr: '2' for -p: 3 ranks make 1 pair at most (write 1)",
+        ),
         (
             "osu_gather -k fixed:4 --ranks=4",
             "osu_gather: 'fixed:4' for -k: the last rank is 3 (write fixed:3)",
@@ -429,6 +436,7 @@ fn lengths_and_pairs_of_osu_follow_the_ranks() {
     check("osu_bcast -M 1000", 4, "--sizes 1..1048576*2", &notes[..1]);
     let note = "-p 1 is obeyed: OSU 7.4 measures 2 pairs whatever it says";
     check("osu_mbw_mr -p 1", 4, "--axis procs=2", &[note]);
+    check("osu_mbw_mr -p 1", 3, "--axis procs=2", &[]);
     let (words, notes) = on("osu_mbw_mr -p 2", 4);
     assert!(!words.contains("procs") && notes.is_empty(), "{words}");
 }

@@ -4,6 +4,7 @@ use comet_core::collective::Graph;
 
 use super::{Override, axis};
 use crate::exit;
+use crate::world::ranks;
 
 /// Values of the axes of the torus: it has none where there is a graph.
 pub(super) fn overrides(graph: Option<&Graph>) -> anyhow::Result<Vec<Override>> {
@@ -21,7 +22,8 @@ pub(super) fn admit(graph: Option<&Graph>, n_ranks: usize) -> anyhow::Result<()>
     let Some(last) = last else { return Ok(()) };
     let needed = last + 1;
     Err(exit::usage(format!(
-        "--graph has an edge of rank {last}, but there are {n_ranks} ranks (start {needed}, or leave \
-         the edge out)"
+        "--graph has an edge of rank {last}, which is not among {} (start {needed}, or leave the \
+         edge out)",
+        ranks(n_ranks)
     )))
 }
