@@ -325,7 +325,8 @@ impl Collective {
     }
 
     /// Refuses buffers that are too short on `rank` of `n_ranks`, a root or a neighbour that does not
-    /// exist, and another number of parts than there are ranks or neighbours.
+    /// exist, another number of parts than there are ranks or neighbours, and an all-to-all in which the
+    /// rank sends itself another length than it expects.
     ///
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with what was found and expected.
@@ -336,10 +337,18 @@ impl Collective {
             && input.len() >= self.input_bytes(rank, n_ranks)
             && output.len() >= self.output_bytes(rank, n_ranks)
             && self.neighbours.as_ref().is_none_or(|of_rank| of_rank.are_among(n_ranks))
+            && self.to_itself(rank).is_none_or(|[sent, received]| sent == received)
         {
             return Ok(());
         }
         Err(self.refusal((rank, n_ranks), [input.len(), output.len()]))
+    }
+
+    /// Length of what `rank` sends to itself, and of what it expects from itself, in an all-to-all.
+    #[inline]
+    fn to_itself(&self, rank: Rank) -> Option<[usize; 2]> {
+        let is_alltoall = self.kind == Kind::Alltoall;
+        is_alltoall.then(|| [self.sent().length(rank), self.parts.length(rank)])
     }
 
     #[cold]
@@ -351,13 +360,22 @@ impl Collective {
         let name = self.kind.name();
         let text = if self.has_all_parts(n_ranks) {
             let wanted = [self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks)];
-            let which = usize::from(found[0] >= wanted[0]);
-            format!(
-                "{name} on rank {rank} of {n_ranks}: an {} of {} bytes, {} expected",
-                ["input", "output"][which],
-                found[which],
-                wanted[which]
-            )
+            let short = (0..2).find(|which| found[*which] < wanted[*which]);
+            match (short, self.to_itself(rank)) {
+                (None, Some([sent, received])) => format!(
+                    "{name} on rank {rank} of {n_ranks}: the rank sends {sent} bytes to itself, and \
+                     expects {received} (give both parts the same length)"
+                ),
+                (which, _) => {
+                    let which = which.unwrap_or(1);
+                    let (buffer, found, wanted) =
+                        (["input", "output"][which], found[which], wanted[which]);
+                    format!(
+                        "{name} on rank {rank} of {n_ranks}: an {buffer} of {found} bytes, {wanted} \
+                         expected"
+                    )
+                }
+            }
         } else {
             let expected = if self.kind.is_among_neighbours() { "neighbour" } else { "rank" };
             format!("{name} on rank {rank} of {n_ranks}: one part for each {expected} expected")
@@ -378,6 +396,18 @@ mod tests {
         let expected = "scatter on rank 1 of 2: an input of 15 bytes, 16 expected";
         assert!(error.contains(expected), "{error}");
         assert!(scatter.with_root(2).admit((0, 2), &[], &[0; 8]).is_err());
+    }
+
+    #[test]
+    fn a_rank_expects_from_itself_what_it_sends() {
+        let parts = |lengths: [usize; 2]| Parts::packed(lengths.into());
+        let call = |sent| Collective::new(Kind::Alltoall, parts([4, 8])).with_sent(parts(sent));
+        call([4, 1]).admit((0, 2), &[0; 5], &[0; 12]).unwrap();
+        let error = call([1, 4]).admit((1, 2), &[0; 5], &[0; 12]).unwrap_err();
+        assert_eq!(error.kind, TransportErrorKind::InvalidArgument);
+        let expected =
+            "alltoall on rank 1 of 2: the rank sends 4 bytes to itself, and expects 8 (give";
+        assert!(error.to_string().contains(expected), "{error}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::Check;
 use super::toolkit::{
     Envelope, Found, OTHER, TAG, checks, next, ready, receive, round_the_ring, while_sending,
 };
+use crate::collective::{Collective, Kind, Parts};
 use crate::error::{Result, TransportErrorKind};
 use crate::pattern;
 use crate::transport::{Rank, Source, Status, Transport};
@@ -23,7 +24,11 @@ const CUTS_BYTES: [(usize, usize); 9] = [
 ];
 
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
-    checks![a_short_message_leaves_the_rest_of_a_buffer, ranks_that_do_not_exist_are_refused,]
+    checks![
+        a_short_message_leaves_the_rest_of_a_buffer,
+        ranks_that_do_not_exist_are_refused,
+        other_lengths_to_oneself_than_from_oneself_are_refused,
+    ]
 }
 
 pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
@@ -32,6 +37,20 @@ pub(super) fn truncation_checks<T: Transport>() -> Vec<Check<T>> {
         an_expected_message_is_cut_to_its_buffer,
         a_dropped_receive_tells_its_scope_of_a_cut,
     ]
+}
+
+fn other_lengths_to_oneself_than_from_oneself_are_refused<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let parts = |own| Parts::packed((0..n).map(|to| if to == rank { own } else { 8 }).collect());
+    let call = Collective::new(Kind::Alltoall, parts(8)).with_sent(parts(4));
+    let result = t.collective(&call, &vec![0; 8 * n], &mut vec![0; 8 * n]);
+    let is_refused = result.is_err_and(|error| error.kind == TransportErrorKind::InvalidArgument);
+    found
+        .require(is_refused, "an all-to-all with 4 bytes to oneself and 8 from oneself is refused");
+    t.barrier()
 }
 
 fn an_unexpected_message_is_cut_to_its_buffer<T: Transport>(t: &T, found: &Found) -> Result<()> {
