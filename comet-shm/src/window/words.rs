@@ -9,6 +9,8 @@
 //! ```
 //!
 //! Tickets make locks fair: shared ones follow each other at once, and none overtakes an exclusive one.
+//! So ranks that lock several parts one by one in different orders may wait for each other, even for
+//! shared locks, where another rank waits for an exclusive one in between; the watchdog ends that.
 //! Each rank waits for at most one ticket of a lock, so the counts may wrap.
 
 use comet_core::error::Result;

@@ -16,9 +16,11 @@ use crate::{TAG, Test, ends_with, fails_with, job};
 /// Length of accumulations that take long enough to be interrupted in the middle.
 const LONG_BYTES: usize = 256 * 1024;
 
-pub(crate) const TESTS: [Test; 6] = [
+pub(crate) const TESTS: [Test; 8] = [
     ("a_rank_that_dies_with_a_lock_is_named", a_rank_that_dies_with_a_lock_is_named),
     ("a_rank_that_ends_with_a_lock_is_named", a_rank_that_ends_with_a_lock_is_named),
+    ("locks_in_other_orders_end_with_a_message", locks_in_other_orders_end_with_a_message),
+    ("shared_locks_behind_exclusive_ones_end", shared_locks_behind_exclusive_ones_end),
     ("a_rank_that_ends_before_it_posts_is_named", a_rank_that_ends_before_it_posts_is_named),
     ("a_rank_that_dies_in_any_epoch_ends_the_job", a_rank_that_dies_in_any_epoch_ends_the_job),
     ("a_window_longer_than_the_heap_is_refused", a_window_longer_than_the_heap_is_refused),
@@ -48,6 +50,42 @@ fn lock_and_end(t: &Shm, end: impl FnOnce() -> u8) -> u8 {
     }
     let kind = [Lock::Shared, Lock::Exclusive][t.rank() / 2];
     u8::from(t.barrier().and_then(|()| window.lock(0, kind)).is_err())
+}
+
+/// Two ranks lock each other's part in addition to their own: the watchdog ends what cannot go on.
+fn locks_in_other_orders_end_with_a_message() -> bool {
+    let config = job(2).with_watchdog(Some(Duration::from_millis(200)));
+    let part = "rank 0 waits for rank 1 in an epoch of a window; rank 1 waits for rank 0 in an epoch of a \
+                window";
+    fails_with((None, "rank ", part), &config, |t| {
+        let both = || {
+            let window = open_window(t, 8)?;
+            window.lock(t.rank(), Lock::Exclusive)?;
+            t.barrier()?;
+            window.lock(1 - t.rank(), Lock::Exclusive)
+        };
+        u8::from(both().is_err())
+    })
+}
+
+/// Ranks 0 and 1 share their locks of both parts, but rank 2 or 3 waits for each of these alone.
+fn shared_locks_behind_exclusive_ones_end() -> bool {
+    let config = job(4).with_watchdog(Some(Duration::from_millis(300)));
+    fails_with((None, "", "in an epoch of a window"), &config, |t| {
+        let both = || {
+            let window = open_window(t, 8)?;
+            if t.rank() < 2 {
+                window.lock(t.rank(), Lock::Shared)?;
+                t.barrier()?;
+                // Until the others wait.
+                sleep(Duration::from_millis(50));
+                return window.lock(1 - t.rank(), Lock::Shared);
+            }
+            t.barrier()?;
+            window.lock(t.rank() - 2, Lock::Exclusive)
+        };
+        u8::from(both().is_err())
+    })
 }
 
 fn a_rank_that_dies_with_a_lock_is_named() -> bool {
