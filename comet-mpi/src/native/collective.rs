@@ -63,8 +63,8 @@ impl Refused {
                 (InvalidArgument, text)
             }
             Self::LateInPlace => {
-                let text = "MPI_Reduce of MPICH 4.0 takes MPI_IN_PLACE for an address where the root is \
-                            another than rank 0 (reduce to rank 0, or from a buffer of its own)";
+                let text = "MPICH 4.0 cannot reduce in place to another rank than 0: it takes MPI_IN_PLACE \
+                            for an address (use root 0, or reduce from another buffer)";
                 (Unsupported, text.into())
             }
         })
