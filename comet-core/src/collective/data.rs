@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use super::call::{Collective, Kind};
+use super::oracle::combine;
 use super::parts::Parts;
 use super::reducer::{Element, Reducer};
 use crate::error::KernelError;
@@ -59,14 +60,14 @@ pub fn combined_operands(
     let mut all = period(by, first);
     let others: Vec<_> = others.map(|rank| period(by, rank)).collect();
     for _ in 0..n_runs {
-        others.iter().for_each(|other| by.combine(&mut all, other));
+        others.iter().for_each(|other| combine(by, &mut all, other));
     }
     let mut expected = vec![0; n_bytes];
     repeat(&mut expected, &all, 0);
     expected
 }
 
-/// Compares `into` with what [`fill_operands`] and all runs of [`Reducer::combine`] make of it.
+/// Compares `into` with what [`fill_operands`] and a combination in each run make of it.
 pub fn compare_combined(by: Reducer, into: &mut [u8], check: &mut Checker) {
     let expected = combined_operands(by, 0, 1..2, check.n_runs(), into.len());
     check.bytes(into, &expected, "the combined vector");
@@ -92,7 +93,7 @@ fn combined(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Range<Rank>
 fn result(call: &Collective, rank: Rank, n_ranks: usize) -> Option<Vec<u8>> {
     let ranks = combined(call, rank, n_ranks)?;
     let mut all = period(call.by(), ranks.start);
-    ranks.skip(1).for_each(|rank| call.by().combine(&mut all, &period(call.by(), rank)));
+    ranks.skip(1).for_each(|rank| combine(call.by(), &mut all, &period(call.by(), rank)));
     let place = match call.kind() {
         Kind::ReduceScatter => call.parts().of(rank),
         _ => 0..call.parts().length(0),

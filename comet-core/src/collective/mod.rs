@@ -17,6 +17,7 @@ pub mod algorithm;
 mod call;
 pub mod data;
 mod graph;
+mod oracle;
 mod parts;
 mod plan;
 mod reducer;
