@@ -120,6 +120,20 @@ pub struct Plan {
     pub hints: Vec<(String, String)>,
 }
 
+impl Plan {
+    /// Path of the file that `rank` of the job uses.
+    pub fn path_on(&self, rank: Rank) -> PathBuf {
+        match self.sharing {
+            Sharing::All => self.path.clone(),
+            Sharing::Private => {
+                let mut name = self.path.clone().into_os_string();
+                name.push(format!("-{rank}"));
+                name.into()
+            }
+        }
+    }
+}
+
 /// Folder of the files of a run, and what holds for all of them.
 #[derive(Clone, Debug)]
 pub struct Folder {
