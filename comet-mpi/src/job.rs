@@ -297,7 +297,7 @@ impl Job {
     }
 
     /// True if all ranks share one machine, and so one clock.
-    pub(crate) fn is_one_node(&self) -> bool {
+    pub fn is_one_node(&self) -> bool {
         self.n_ranks_here == self.n_ranks
     }
 }

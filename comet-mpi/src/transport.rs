@@ -407,6 +407,7 @@ impl Transport for Mpi {
             buffers_sends: false,
             survives_truncation: false,
             has_windows: self.has_windows(),
+            has_files: true,
         }
     }
 

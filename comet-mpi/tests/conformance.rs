@@ -15,7 +15,7 @@ use comet_core::collective::{Collective, Element, Kind, Neighbours, Operator, Pa
 use comet_core::conformance;
 use comet_core::error::TransportError;
 use comet_core::error::TransportErrorKind::{InvalidArgument, Storage, Unsupported};
-use comet_core::file::{Cache, File, Plan, Pointer, Sharing, Together};
+use comet_core::file::{Cache, File, Folder, Plan, Pointer, Sharing, Together};
 use comet_core::layout::Layout;
 use comet_core::pattern;
 use comet_core::topology::Topology;
@@ -273,7 +273,7 @@ fn files(t: &Mpi, report: &mut conformance::Report<'_>) -> Result<usize, Transpo
     let folder = env::temp_dir().join(name);
     // The first of them makes it.
     let made = fs::create_dir_all(&folder);
-    let mut n_failed = conformance::run_files(t, &folder, report);
+    let mut n_failed = conformance::run_files(t, &Folder::new(folder.clone(), u64::MAX, 0), report);
     let refused = made.map_err(|error| error.to_string()).and_then(|()| refusals(t, &folder));
     if t.rank() == 0 || refused.is_err() {
         report("what_the_library_refuses_is_an_error_of_storage", &refused);

@@ -249,6 +249,7 @@ impl<'a, T: Transport> Stage<'a, T> {
             n_barriers,
             graph,
             files,
+            broken: Some(&self.settings.broken),
         };
         let cx = Context::new(part, info, pace, method, corrupt);
         match &self.laid {

@@ -150,6 +150,11 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// The folder `path` with so many free bytes, for the files of a run with this number.
+    pub const fn new(path: PathBuf, free_bytes: u64, run: u64) -> Self {
+        Self { path, free_bytes, run, cache: Cache::Keep, hints: Vec::new() }
+    }
+
     /// Beginning of the names of all files of the run.
     pub fn prefix(&self) -> String {
         format!("comet-io-{:016x}", self.run)

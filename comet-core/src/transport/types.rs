@@ -130,6 +130,8 @@ pub struct Promises {
     pub survives_truncation: bool,
     /// There are [windows](crate::window). (MPI has them from version 3.0 on as they are here.)
     pub has_windows: bool,
+    /// There are [files](crate::file). (MPI has them from version 2.0 on.)
+    pub has_files: bool,
 }
 
 /// Computation that a kernel does between its messages.

@@ -7,6 +7,7 @@ use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
 use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel};
 
+use super::sweep::sweep;
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
 use crate::exit;
@@ -74,6 +75,10 @@ impl Job for comet_mpi::Job {
         Some(self.n_ranks())
     }
 
+    fn is_on_one_host(&self) -> bool {
+        self.is_one_node()
+    }
+
     fn agree(&self, code: u8) -> u8 {
         self.agree(code)
     }
@@ -96,6 +101,10 @@ impl Job for comet_mpi::Job {
             .with_watchdog(launch.watchdog)
             .with_results(session.results);
         let code = self.run(&config, |t| session::rank_main(t, session));
+        // Those of a run that went well are gone; all ranks have come to its end.
+        if self.rank() == 0 {
+            session.settings.files.iter().for_each(sweep);
+        }
         Ok(conclude(&Ok(code)))
     }
 }
