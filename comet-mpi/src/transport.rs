@@ -32,8 +32,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiFile, MpiRecv, MpiSend, MpiWindow, Outcome,
-    Refused, Set,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiFile, MpiRecv, MpiSend, MpiWindow,
+    Outcome, Refused, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -299,7 +299,7 @@ impl RawTransport for Mpi {
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
         let failure = JobFailure::of_rank(rank, "rank_gave_up", message);
         self.vitals.begin(Phase::GivingUp);
-        native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
+        native::abort((self.on_failure)(&failure, &self.vitals.kept()))
     }
 }
 

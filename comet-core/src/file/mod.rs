@@ -160,6 +160,11 @@ impl Folder {
         format!("comet-io-{:016x}", self.run)
     }
 
+    /// Beginning of their paths.
+    pub fn beginning(&self) -> PathBuf {
+        self.path.join(self.prefix())
+    }
+
     /// A file of the group of ranks that begins at rank `first` of the job.
     pub fn plan(&self, first: Rank, sharing: Sharing) -> Plan {
         let path = self.path.join(format!("{}-{first}", self.prefix()));

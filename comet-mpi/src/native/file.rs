@@ -139,7 +139,8 @@ impl MpiFile {
         let name = CString::new(path.as_os_str().as_bytes());
         let name = name.map_err(|error| refused(format!("{}: {error}", path.display())))?;
         let hints = Hints::new(&plan.hints);
-        let hints = hints.map_err(|error| refused(format!("the library refuses a hint, {error}")))?;
+        let hints =
+            hints.map_err(|error| refused(format!("the library refuses a hint, {error}")))?;
         let (null, returned) = (constant!(RSMPI_FILE_NULL), constant!(RSMPI_ERRORS_RETURN));
         // SAFETY: files that are opened from now on inherit the handler of the null file (section 14.7), which
         // is this one unless the program has said otherwise.
@@ -192,12 +193,7 @@ impl MpiFile {
 
     /// An error if `status` says that fewer than `length_bytes` bytes were moved.
     #[inline]
-    fn require_all(
-        &self,
-        what: &str,
-        status: &ffi::MPI_Status,
-        length_bytes: usize,
-    ) -> Result<()> {
+    fn require_all(&self, what: &str, status: &ffi::MPI_Status, length_bytes: usize) -> Result<()> {
         let byte = constant!(RSMPI_UINT8_T);
         let count = |count| {
             // SAFETY: the status was written by the library; the call writes the count.

@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use comet_core::file::Folder;
-
-/// Removes the files of the run in `folder`, and those that a library keeps beside them: ROMIO has the shared
+/// Removes the files whose paths begin so, and those that a library keeps beside them: ROMIO has the shared
 /// pointer of a file in a hidden one.
-pub(super) fn sweep(folder: &Folder) {
-    let prefix = folder.prefix();
+pub(super) fn sweep(beginning: &Path) {
+    let Some((folder, name)) = beginning.parent().zip(beginning.file_name()) else { return };
+    let prefix = name.to_string_lossy();
     let is_of_run = |path: &Path| {
         let name = path.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| name.trim_start_matches('.').starts_with(&prefix))
+        name.is_some_and(|name| name.trim_start_matches('.').starts_with(&*prefix))
     };
     // A folder that cannot be read is no reason to change how the run ended.
-    let Ok(entries) = std::fs::read_dir(&folder.path) else { return };
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten().filter(|entry| is_of_run(&entry.path())) {
         let _ = std::fs::remove_file(entry.path());
     }
@@ -22,6 +21,7 @@ pub(super) fn sweep(folder: &Folder) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use comet_core::file::Folder;
 
     #[test]
     fn a_sweep_removes_the_files_of_its_run_alone() {
@@ -32,7 +32,7 @@ mod tests {
         for name in own.into_iter().chain(["comet-io-8".into(), "other".into()]) {
             std::fs::write(path.join(name), "").unwrap();
         }
-        sweep(&folder);
+        sweep(&folder.beginning());
         let mut left: Vec<_> =
             std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
