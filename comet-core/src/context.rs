@@ -1,9 +1,12 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+use std::cell::OnceCell;
+
+use crate::busy::Busy;
 use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
-use crate::driver::Pace;
+use crate::driver::{self, Pace};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::{File, Folder, Sharing};
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
@@ -43,6 +46,8 @@ pub struct Method<'a> {
     pub files: Option<&'a Folder>,
     /// What the transport lacks, although it promises it.
     pub broken: Option<&'a Broken>,
+    /// Rounds of busy work per nanosecond, once that is known.
+    pub rounds_per_ns: Option<&'a OnceCell<f64>>,
 }
 
 /// What a rank repeats between two clock reads.
@@ -210,6 +215,13 @@ impl<'a, T: Transport> Context<'a, T> {
     /// If there is not that much memory.
     pub fn message(&self, length_bytes: usize) -> Result<T::Buffer> {
         self.transport.message_buffer(length_bytes)
+    }
+
+    /// Busy work of about `ns` nanoseconds. The first of a run is calibrated, in about 2 ms.
+    pub fn busy(&self, ns: u64) -> Busy {
+        let calibrate = || driver::rounds_per_ns(self.transport);
+        let known = self.method.rounds_per_ns.map(|known| *known.get_or_init(calibrate));
+        Busy::new(ns, known.unwrap_or_else(calibrate))
     }
 
     /// A closed window with a part and an origin of so many bytes; all ranks make it.

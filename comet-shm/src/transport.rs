@@ -12,8 +12,8 @@ use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;

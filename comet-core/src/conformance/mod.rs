@@ -183,11 +183,7 @@ impl<'a, 'r, T: Transport> Session<'a, 'r, T> {
 
 /// Runs `check`, and lets all ranks agree on its outcome. The naive collectives are used for that:
 /// the transport's own are among what is checked.
-fn run_one<T: Transport>(
-    t: &T,
-    check: &Check<T>,
-    folder: Option<&Folder>,
-) -> Result<Outcome> {
+fn run_one<T: Transport>(t: &T, check: &Check<T>, folder: Option<&Folder>) -> Result<Outcome> {
     t.annotate(check.name, 0);
     naive::barrier(t)?;
     let outcome = gather(t, collect(|found| (check.run)(t, folder, found)))?;

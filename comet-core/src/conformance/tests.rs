@@ -13,8 +13,12 @@ use crate::local::{self, Local};
 use crate::topology::Topology;
 use crate::transport::{Promises, Rank, Status, Tag, Transport};
 
-const ALL: Promises =
-    Promises { buffers_sends: true, survives_truncation: true, has_windows: true, has_files: false };
+const ALL: Promises = Promises {
+    buffers_sends: true,
+    survives_truncation: true,
+    has_windows: true,
+    has_files: false,
+};
 
 /// Fault of a [`Broken`] transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -154,6 +154,11 @@ pub enum Work {
         /// Distance between the starts of two pieces in bytes.
         stride_bytes: usize,
     },
+    /// Work without memory, which takes a time that the caller has measured (see [`Busy`](crate::busy::Busy)).
+    Busy {
+        /// That time in nanoseconds.
+        ns: u64,
+    },
     /// An element-by-element sum of `n` doubles into another vector.
     Reduce {
         /// Number of elements.

@@ -12,8 +12,8 @@ use comet_report::format::{FORMATS, Format};
 use comet_report::health::FACTOR;
 
 use super::MethodArgs;
-use super::storage::StorageArgs;
 use super::method::parse_percent;
+use super::storage::StorageArgs;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
     parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
