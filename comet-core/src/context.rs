@@ -1,9 +1,13 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+use std::cell::OnceCell;
+
+use crate::busy::Busy;
 use crate::collective::Graph;
+use crate::conformance::Broken;
 use crate::definition::Definition;
-use crate::driver::Pace;
-use crate::error::Result;
+use crate::driver::{self, Pace};
+use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::{File, Folder, Sharing};
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::Blocks;
@@ -11,6 +15,7 @@ use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
 use crate::transport::{Rank, Tag, Transport, Usage};
+use crate::window::{Memory, Window};
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
@@ -39,6 +44,10 @@ pub struct Method<'a> {
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
     pub files: Option<&'a Folder>,
+    /// What the transport lacks, although it promises it.
+    pub broken: Option<&'a Broken>,
+    /// Rounds of busy work per nanosecond, once that is known.
+    pub rounds_per_ns: Option<&'a OnceCell<f64>>,
 }
 
 /// What a rank repeats between two clock reads.
@@ -48,6 +57,13 @@ pub(crate) trait Repeated<T> {
 
     /// The end of all repetitions of an interval, inside of it.
     fn conclude(&mut self, t: &T) -> Result<()>;
+}
+
+/// Refuses what a check of the transport has refuted.
+fn require_sound(what: &str, problem: Option<&str>) -> Result<()> {
+    let Some(problem) = problem else { return Ok(()) };
+    let text = format!("needs {what}, in which this transport fails: {problem}");
+    Err(TransportError::new(TransportErrorKind::Unsupported, text))
 }
 
 /// Repetitions that need no common end.
@@ -201,10 +217,31 @@ impl<'a, T: Transport> Context<'a, T> {
         self.transport.message_buffer(length_bytes)
     }
 
+    /// Busy work of about `ns` nanoseconds. The first of a run is calibrated, in about 2 ms.
+    pub fn busy(&self, ns: u64) -> Busy {
+        let calibrate = || driver::rounds_per_ns(self.transport);
+        let known = self.method.rounds_per_ns.map(|known| *known.get_or_init(calibrate));
+        Busy::new(ns, known.unwrap_or_else(calibrate))
+    }
+
+    /// A closed window with a part and an origin of so many bytes; all ranks make it.
+    ///
+    /// # Errors
+    /// If the transport has no windows, or fails in them, or if there is not that much memory.
+    pub fn window(
+        &self,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<Window<T>> {
+        require_sound("windows", self.method.broken.and_then(|broken| broken.windows.as_deref()))?;
+        Window::new(self.transport, part_bytes, origin_bytes, memory)
+    }
+
     /// A closed file in the user's folder, with memory for its transfers; all ranks make it.
     ///
     /// # Errors
-    /// If the transport has no files, or if there is not that much memory.
+    /// If the transport has no files, or fails in them, or if there is not that much memory.
     ///
     /// # Panics
     /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
@@ -214,6 +251,7 @@ impl<'a, T: Transport> Context<'a, T> {
         memory_bytes: usize,
         n_in_flight: usize,
     ) -> Result<File<T>> {
+        require_sound("files", self.method.broken.and_then(|broken| broken.files.as_deref()))?;
         let t = self.transport;
         let folder = self.method.files.expect("a case without a folder is not admitted");
         File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)

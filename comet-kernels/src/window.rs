@@ -37,10 +37,9 @@ impl<T: Transport> Blocks<T> {
         [n_in_part, n_in_origin]: [usize; 2],
         memory: Memory,
     ) -> Result<Self> {
-        let t = cx.transport();
         let [part_bytes, origin_bytes] =
             [n_in_part, n_in_origin].map(|n| n * block_bytes + 2 * CANARY_BYTES);
-        let mut window = Window::new(t, part_bytes, origin_bytes, memory)?;
+        let mut window = cx.window(part_bytes, origin_bytes, memory)?;
         window.open()?;
         let mut blocks = Self { window, rank: cx.rank(), block_bytes, n_in_part, n_in_origin };
         for at in blocks.canaries(n_in_part) {
