@@ -149,6 +149,19 @@ impl Reducer {
             Element::F64 => combined_reals!(f64, self.operator, into, other),
         }
     }
+
+    /// [`combine`](Self::combine), but that sums of 8-bit integers end at the greatest one.
+    pub fn combine_held(self, into: &mut [u8], other: &[u8]) {
+        match (self.element, self.operator) {
+            (Element::U8, Operator::Sum) => {
+                combined!(u8, into, other, |a, b| a.saturating_add(b));
+            }
+            (Element::I8, Operator::Sum) => {
+                combined!(i8, into, other, |a, b| a.saturating_add(b));
+            }
+            _ => self.combine(into, other),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -182,6 +195,9 @@ mod tests {
         let mut into = [200];
         wrapping.combine(&mut into, &[100]);
         assert_eq!(into, [44]);
+        let mut into = [200];
+        wrapping.combine_held(&mut into, &[100]);
+        assert_eq!(into, [255]);
     }
 
     /// `value` as an element.
