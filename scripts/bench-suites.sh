@@ -110,10 +110,10 @@ tables_of_imb() { # COMMAND...
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 
-# Every line of OSU, with the width of each figure in its place, but for the counts of checks that one-sided
-# programs print behind their tables.
+# Every line of OSU, with the width of each figure in its place, but for what one-sided programs print about
+# their memory, and about their checks behind their tables.
 tables_of_osu() { # COMMAND...
-    launch "$@" | awk '/^# note/ || /^-+$/ || /^(Atomic Data|PASSED|FAILED|SKIPPED)/ { next }
+    launch "$@" | awk '/^# (note|HOST)/ || /^-+$/ || /^(Atomic Data|PASSED|FAILED|SKIPPED)/ { next }
         /^Time took/ { sub(/[0-9]+[.][0-9][0-9]/, "<time>") }
         /^[ 0-9]/ {
             line = match($0, /^[0-9]+/) ? substr($0, 1, RLENGTH) : ""
@@ -149,10 +149,11 @@ variants_of_remote() { # NAME QUICK COUNTS
         done
     done
     printf '%s\n' "-m 4096:16384$3" "$2 -z"
+    # Those of one element end by a segmentation fault behind their first table of memory of the library.
     case $1 in
         *bw) printf '%s\n' "$2 -W 16" ;;
-        osu_cas_latency) printf '%s\n' "$2 -c -T mpi_int" ;;
-        osu_acc_latency | osu_fop_latency) printf '%s\n' "$2 -c -z50" "-m 2:16 -i 20 -x 2 -T all" ;;
+        osu_cas_latency) printf '%s\n' "$2 -c -T mpi_int" "$2 -w create -T mpi_char -T mpi_int" ;;
+        osu_acc_latency | osu_fop_latency) printf '%s\n' "$2 -c -z50" "$2 -w create -T all" ;;
     esac
 }
 
