@@ -98,6 +98,8 @@ launch_all_of() { # [NAMESAKE...]
         printf '#program %s\n' "$name"
         case $name in
             osu_barrier) launch "${program[@]}" "${extra[@]}" ;;
+            # Beside memory of the library the peer ends by a segmentation fault.
+            osu_fop_latency | osu_cas_latency) launch "${program[@]}" -w create "${extra[@]}" ;;
             *) launch "${program[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
         esac
     done

@@ -27,7 +27,7 @@ const BANDWIDTH: &str = "# Size        Bandwidth (MB/s)";
 /// Programs with the calls in their titles, the heads of their columns, and their lengths.
 const PROGRAMS: [(&str, &str, &str, &[&str]); 9] = [
     ("osu_put_latency", "Put Latency Test", LATENCY, &["4", "8"]),
-    ("osu_get_latency", "Get Latency Test", LATENCY, &["4", "8"]),
+    ("osu_get_latency", "Get latency Test", LATENCY, &["4", "8"]),
     ("osu_acc_latency", "Accumulate latency Test", LATENCY, &["4", "8"]),
     ("osu_get_acc_latency", "Get_accumulate latency Test", LATENCY, &["4", "8"]),
     ("osu_fop_latency", "Fetch_and_op latency Test", LATENCY, &["1"]),

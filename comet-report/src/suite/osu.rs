@@ -85,7 +85,7 @@ const PROGRAMS: &[Benchmark] = &[
         "osu/neighbor_alltoallw", Definition::CallMean),
     row("osu_put_latency", "MPI_Put Latency Test", Remote,
         "osu/put_latency", Definition::TestNode),
-    row("osu_get_latency", "MPI_Get Latency Test", Remote,
+    row("osu_get_latency", "MPI_Get latency Test", Remote,
         "osu/get_latency", Definition::TestNode),
     row("osu_acc_latency", "MPI_Accumulate latency Test", Remote,
         "osu/acc_latency", Definition::TestNode),
