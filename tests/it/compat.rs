@@ -499,7 +499,7 @@ fn what_is_wrong_is_one_sentence() {
     folder.write("poem.txt", "roses are red\n");
     folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
     let rows = "
-        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_multi_lat, osu_bw, osu_bibw, osu_mbw_mr, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter, osu_reduce_scatter_block, osu_scatter, osu_neighbor_allgather, osu_neighbor_allgatherv, osu_neighbor_alltoall, osu_neighbor_alltoallv and osu_neighbor_alltoallw are (comet-run list shows all kernels)
+        osu_ibcast -m 8                => osu_ibcast is not here, but osu_latency, osu_multi_lat, osu_bw, osu_bibw, osu_mbw_mr, osu_allgather, osu_allgatherv, osu_allreduce, osu_alltoall, osu_bcast, osu_barrier, osu_alltoallv, osu_alltoallw, osu_gatherv, osu_scatterv, osu_gather, osu_reduce, osu_reduce_scatter, osu_reduce_scatter_block, osu_scatter, osu_neighbor_allgather, osu_neighbor_allgatherv, osu_neighbor_alltoall, osu_neighbor_alltoallv, osu_neighbor_alltoallw, osu_put_latency, osu_get_latency, osu_acc_latency, osu_get_acc_latency, osu_fop_latency, osu_cas_latency, osu_put_bw, osu_get_bw and osu_put_bibw are (comet-run list shows all kernels)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
         import auto poem.txt           => poem.txt has no title of osu or imb (write import osu or import imb)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)
