@@ -113,9 +113,13 @@ tables_of_imb() { # COMMAND...
 }
 
 # Every line of OSU, with the width of each figure in its place, but for what one-sided programs print about
-# their memory, and about their checks behind their tables.
+# their memory, and about their checks behind their tables, and what mpiexec prints when one has died.
 tables_of_osu() { # COMMAND...
-    launch "$@" | awk '/^# (note|HOST)/ || /^-+$/ || /^(Atomic Data|PASSED|FAILED|SKIPPED)/ { next }
+    launch "$@" | awk '/^# (note|HOST)/ || /^-+$/ || /^(Atomic Data|PASSED|FAILED|SKIPPED|\t)/ { next }
+        /^=+$/ { is_over = 1 }
+        is_over { next }
+        /^$/ { n_empty++; next }
+        { for (; n_empty > 0; n_empty--) print "" }
         /^Time took/ { sub(/[0-9]+[.][0-9][0-9]/, "<time>") }
         /^[ 0-9]/ {
             line = match($0, /^[0-9]+/) ? substr($0, 1, RLENGTH) : ""
