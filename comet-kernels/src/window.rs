@@ -157,9 +157,26 @@ impl Ends {
     /// Starts the transfer of this rank, if it makes any.
     #[inline]
     pub(crate) fn start<const GETS: bool, T: Transport>(self, blocks: &Blocks<T>) -> Result<()> {
+        self.start_each::<GETS, T>(blocks, blocks.block_bytes, 1)
+    }
+
+    /// Starts `n` transfers of `length_bytes`, one behind the other in the block, if this rank makes any.
+    #[inline]
+    pub(crate) fn start_each<const GETS: bool, T: Transport>(
+        self,
+        blocks: &Blocks<T>,
+        length_bytes: usize,
+        n: usize,
+    ) -> Result<()> {
         let Some(target) = self.target else { return Ok(()) };
-        let (own, other) = (blocks.own(0), blocks.of(target, 0));
-        if GETS { blocks.window.get(own, other) } else { blocks.window.put(own, other) }
+        let (mut from, mut to) = (blocks.own(0).start, blocks.of(target, 0));
+        for _ in 0..n {
+            let own = from..from + length_bytes;
+            if GETS { blocks.window.get(own, to) } else { blocks.window.put(own, to) }?;
+            from += length_bytes;
+            to.at += length_bytes;
+        }
+        Ok(())
     }
 
     /// Checks what was written, and all about it.
