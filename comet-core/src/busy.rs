@@ -26,9 +26,10 @@ pub struct Busy {
 }
 
 impl Busy {
-    /// A piece of about `ns` nanoseconds, of which each has so many rounds.
-    pub(crate) fn new(ns: u64, rounds_per_ns: f64) -> Self {
-        Self { ns, n_rounds: (ns as f64 * rounds_per_ns).round() as u64, value: START }
+    /// A piece of about `ns` nanoseconds, where so many rounds take a millisecond.
+    pub(crate) fn new(ns: u64, rounds_per_ms: u64) -> Self {
+        let n_rounds = u128::from(ns) * u128::from(rounds_per_ms) / 1_000_000;
+        Self { ns, n_rounds: u64::try_from(n_rounds).unwrap_or(u64::MAX), value: START }
     }
 
     /// Begins again with the first value.
@@ -86,15 +87,15 @@ mod tests {
         for n in [0, 1, 2, 3, 10, 1000, 4097] {
             assert_eq!(rounds(START, n), after(n), "{n} rounds");
         }
-        assert_eq!(Busy::new(1000, 0.25).n_rounds, 250);
+        assert_eq!(Busy::new(1000, 250_000).n_rounds, 250);
         // Simulated work has no rounds.
-        assert_eq!(Busy::new(1_000_000, 0.0).n_rounds, 0);
+        assert_eq!(Busy::new(1_000_000, 0).n_rounds, 0);
     }
 
     #[test]
     fn a_piece_that_was_left_out_is_noticed() {
         local::run_with(Topology::hypercube(1), false, |t| {
-            let mut busy = Busy::new(1000, 1.0);
+            let mut busy = Busy::new(1000, 1_000_000);
             busy.run(t);
             busy.run(t);
             let outcome = |n_pieces| {

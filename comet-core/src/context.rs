@@ -1,21 +1,21 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+mod made;
+
 use std::cell::OnceCell;
 
-use crate::busy::Busy;
 use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
-use crate::driver::{self, Pace};
-use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::file::{File, Folder, Sharing};
+use crate::driver::Pace;
+use crate::error::Result;
+use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::Blocks;
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
 use crate::transport::{Rank, Tag, Transport, Usage};
-use crate::window::{Memory, Window};
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
@@ -46,8 +46,8 @@ pub struct Method<'a> {
     pub files: Option<&'a Folder>,
     /// What the transport lacks, although it promises it.
     pub broken: Option<&'a Broken>,
-    /// Rounds of busy work per nanosecond, once that is known.
-    pub rounds_per_ns: Option<&'a OnceCell<f64>>,
+    /// Rounds of busy work per millisecond, once that is known.
+    pub rounds_per_ms: Option<&'a OnceCell<u64>>,
 }
 
 /// What a rank repeats between two clock reads.
@@ -57,13 +57,6 @@ pub(crate) trait Repeated<T> {
 
     /// The end of all repetitions of an interval, inside of it.
     fn conclude(&mut self, t: &T) -> Result<()>;
-}
-
-/// Refuses what a check of the transport has refuted.
-fn require_sound(what: &str, problem: Option<&str>) -> Result<()> {
-    let Some(problem) = problem else { return Ok(()) };
-    let text = format!("needs {what}, in which this transport fails: {problem}");
-    Err(TransportError::new(TransportErrorKind::Unsupported, text))
 }
 
 /// Repetitions that need no common end.
@@ -207,54 +200,6 @@ impl<'a, T: Transport> Context<'a, T> {
         let Pace { repetitions, settle, .. } = self.pace;
         let n_batches = u64::from(self.pace.n_batches());
         u64::from(settle[series]) + u64::from(repetitions) * n_batches
-    }
-
-    /// A message buffer of the transport's fastest memory, zeroed.
-    ///
-    /// # Errors
-    /// If there is not that much memory.
-    pub fn message(&self, length_bytes: usize) -> Result<T::Buffer> {
-        self.transport.message_buffer(length_bytes)
-    }
-
-    /// Busy work of about `ns` nanoseconds. The first of a run is calibrated, in about 2 ms.
-    pub fn busy(&self, ns: u64) -> Busy {
-        let calibrate = || driver::rounds_per_ns(self.transport);
-        let known = self.method.rounds_per_ns.map(|known| *known.get_or_init(calibrate));
-        Busy::new(ns, known.unwrap_or_else(calibrate))
-    }
-
-    /// A closed window with a part and an origin of so many bytes; all ranks make it.
-    ///
-    /// # Errors
-    /// If the transport has no windows, or fails in them, or if there is not that much memory.
-    pub fn window(
-        &self,
-        part_bytes: usize,
-        origin_bytes: usize,
-        memory: Memory,
-    ) -> Result<Window<T>> {
-        require_sound("windows", self.method.broken.and_then(|broken| broken.windows.as_deref()))?;
-        Window::new(self.transport, part_bytes, origin_bytes, memory)
-    }
-
-    /// A closed file in the user's folder, with memory for its transfers; all ranks make it.
-    ///
-    /// # Errors
-    /// If the transport has no files, or fails in them, or if there is not that much memory.
-    ///
-    /// # Panics
-    /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
-    pub fn file(
-        &self,
-        sharing: Sharing,
-        memory_bytes: usize,
-        n_in_flight: usize,
-    ) -> Result<File<T>> {
-        require_sound("files", self.method.broken.and_then(|broken| broken.files.as_deref()))?;
-        let t = self.transport;
-        let folder = self.method.files.expect("a case without a folder is not admitted");
-        File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)
     }
 
     /// Times `op` as series `series`: the only timed loop of CoMet.

@@ -54,25 +54,25 @@ fn calibrate<T: Transport>(t: &T) -> ClockCalibration {
 
 /// Shortest time by which busy work is calibrated, in nanoseconds: thousands of readings; and how often it
 /// is taken.
-const BUSY_NS: f64 = 200_000.0;
+const BUSY_NS: u64 = 200_000;
 const N_BUSY: usize = 5;
 
-/// Rounds of busy work per nanosecond on this rank, undisturbed; 0 where work takes virtual time alone.
-pub(crate) fn rounds_per_ns<T: Transport>(t: &T) -> f64 {
+/// Rounds of busy work per millisecond on this rank, undisturbed; 0 where work takes virtual time alone.
+pub(crate) fn rounds_per_ms<T: Transport>(t: &T) -> u64 {
     if t.clock().is_virtual {
-        return 0.0;
+        return 0;
     }
     let ns_of = |n| {
         let start_ns = t.now_ns();
         black_box(busy::rounds(black_box(1), n));
-        interval_ns(start_ns, t.now_ns())
+        t.now_ns().saturating_sub(start_ns).max(1)
     };
     let mut n = 1024;
     while ns_of(n) < BUSY_NS {
         n *= 2;
     }
-    let shortest_ns = (0..N_BUSY).map(|_| ns_of(n)).fold(f64::INFINITY, f64::min);
-    n as f64 / shortest_ns.max(1.0)
+    let shortest_ns = (0..N_BUSY).map(|_| ns_of(n)).fold(u64::MAX, u64::min);
+    n.saturating_mul(1_000_000) / shortest_ns
 }
 
 /// Mean times of `op`, followed by a reading at the end of each batch of `n`; in ascending order.

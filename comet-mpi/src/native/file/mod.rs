@@ -33,8 +33,8 @@ use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use super::comm::{Comm, to_c};
-use super::datatype::{in_blocks, with_bytes};
-use super::{Failure, MpiBuffer, Outcome, empty_status, outcome, written};
+use super::datatype::in_blocks;
+use super::{Failure, MpiBuffer, Outcome, outcome, written};
 use crate::transport::Mpi;
 use crate::vitals::Vitals;
 
@@ -47,6 +47,12 @@ macro_rules! call {
         outcome(stringify!($name), unsafe { ffi::$name($($argument),*) })
     }};
 }
+
+mod hints;
+mod transfer;
+
+use hints::Hints;
+use transfer::{InFlight, Split, offset};
 
 /// One rank's side of a file, with the memory of its transfers.
 pub struct MpiFile {
@@ -67,58 +73,6 @@ pub struct MpiFile {
     max_in_flight: usize,
     in_flight: RefCell<InFlight>,
     split: Cell<Option<Split>>,
-}
-
-/// Transfers that were started, with room for all of them.
-#[derive(Default)]
-struct InFlight {
-    requests: Vec<ffi::MPI_Request>,
-    statuses: Vec<ffi::MPI_Status>,
-    /// Length of each transfer in bytes.
-    lengths: Vec<usize>,
-}
-
-/// A split transfer that was begun.
-#[derive(Clone, Copy)]
-struct Split {
-    writes: bool,
-    pointer: Pointer,
-    start: *mut c_void,
-    length_bytes: usize,
-}
-
-/// Hints as the library takes them.
-struct Hints(ffi::MPI_Info);
-
-impl Hints {
-    /// No handle if there is none (section 10).
-    fn new(hints: &[(String, String)]) -> Result<Self, String> {
-        let mut all = Self(constant!(RSMPI_INFO_NULL));
-        if hints.is_empty() {
-            return Ok(all);
-        }
-        let said = |failure: Failure| failure.text();
-        // SAFETY: the call writes the handle.
-        call!(MPI_Info_create(&raw mut all.0)).map_err(said)?;
-        for (key, value) in hints {
-            let c = |text: &str| CString::new(text).map_err(|error| error.to_string());
-            let (c_key, c_value) = (c(key)?, c(value)?);
-            // SAFETY: both strings end with a zero, and are only read.
-            call!(MPI_Info_set(all.0, c_key.as_ptr(), c_value.as_ptr()))
-                .map_err(|failure| format!("{key}={value}: {}", failure.text()))?;
-        }
-        Ok(all)
-    }
-}
-
-impl Drop for Hints {
-    fn drop(&mut self) {
-        if self.0 != constant!(RSMPI_INFO_NULL) && !mpi::environment::is_finalized() {
-            // SAFETY: the handle was made by `new`, and MPI is not finalised. An error leaves a handle behind,
-            // which nothing uses.
-            unsafe { ffi::MPI_Info_free(&raw mut self.0) };
-        }
-    }
 }
 
 impl MpiFile {
@@ -208,125 +162,6 @@ impl MpiFile {
         Err(self.refused(what, &text))
     }
 
-    /// One blocked transfer.
-    #[inline]
-    fn make(&self, writes: bool, bytes: &Range<usize>, by: (Pointer, Together)) -> Result<()> {
-        use Pointer::{At, Own, Shared};
-        use Together::{All, Alone};
-        let (fh, buf) = (self.raw, self.place(bytes.start));
-        let mut written = empty_status();
-        let status = &raw mut written;
-        let what = if writes { "write" } else { "read" };
-        let transfer = |n, kind| {
-            // SAFETY of all: the file is open, and the memory has these bytes, which nobody else uses during
-            // the call, or only reads while this one does; the call writes the status.
-            match (writes, by) {
-                (true, (Own, Alone)) => call!(MPI_File_write(fh, buf, n, kind, status)),
-                (true, (Own, All)) => call!(MPI_File_write_all(fh, buf, n, kind, status)),
-                (true, (At(at), Alone)) => {
-                    call!(MPI_File_write_at(fh, offset(at), buf, n, kind, status))
-                }
-                (true, (At(at), All)) => {
-                    call!(MPI_File_write_at_all(fh, offset(at), buf, n, kind, status))
-                }
-                (true, (Shared, Alone)) => call!(MPI_File_write_shared(fh, buf, n, kind, status)),
-                (true, (Shared, All)) => call!(MPI_File_write_ordered(fh, buf, n, kind, status)),
-                (false, (Own, Alone)) => call!(MPI_File_read(fh, buf, n, kind, status)),
-                (false, (Own, All)) => call!(MPI_File_read_all(fh, buf, n, kind, status)),
-                (false, (At(at), Alone)) => {
-                    call!(MPI_File_read_at(fh, offset(at), buf, n, kind, status))
-                }
-                (false, (At(at), All)) => {
-                    call!(MPI_File_read_at_all(fh, offset(at), buf, n, kind, status))
-                }
-                (false, (Shared, Alone)) => call!(MPI_File_read_shared(fh, buf, n, kind, status)),
-                (false, (Shared, All)) => call!(MPI_File_read_ordered(fh, buf, n, kind, status)),
-            }
-        };
-        self.noted(what, || with_bytes(bytes.len(), transfer))?;
-        self.require_all(what, &written, bytes.len())
-    }
-
-    /// Starts one unblocked transfer.
-    #[inline]
-    fn start(&self, writes: bool, bytes: &Range<usize>, pointer: Pointer) -> Result<()> {
-        use Pointer::{At, Own, Shared};
-        let (fh, buf) = (self.raw, self.place(bytes.start));
-        let mut started = constant!(RSMPI_REQUEST_NULL);
-        let request = &raw mut started;
-        let transfer = |n, kind| {
-            // SAFETY of all: as in `make`, until `wait_all` has ended the transfer, or to the end of the process;
-            // the call writes the request.
-            match (writes, pointer) {
-                (true, Own) => call!(MPI_File_iwrite(fh, buf, n, kind, request)),
-                (true, At(at)) => {
-                    call!(MPI_File_iwrite_at(fh, offset(at), buf, n, kind, request))
-                }
-                (true, Shared) => call!(MPI_File_iwrite_shared(fh, buf, n, kind, request)),
-                (false, Own) => call!(MPI_File_iread(fh, buf, n, kind, request)),
-                (false, At(at)) => {
-                    call!(MPI_File_iread_at(fh, offset(at), buf, n, kind, request))
-                }
-                (false, Shared) => call!(MPI_File_iread_shared(fh, buf, n, kind, request)),
-            }
-        };
-        let what = if writes { "start to write" } else { "start to read" };
-        self.noted(what, || with_bytes(bytes.len(), transfer))?;
-        let mut in_flight = self.in_flight.borrow_mut();
-        in_flight.requests.push(started);
-        in_flight.statuses.push(empty_status());
-        in_flight.lengths.push(bytes.len());
-        Ok(())
-    }
-
-    /// Begins one split transfer.
-    #[inline]
-    fn begin(&self, writes: bool, bytes: &Range<usize>, pointer: Pointer) -> Result<()> {
-        use Pointer::{At, Own, Shared};
-        let (fh, buf) = (self.raw, self.place(bytes.start));
-        let transfer = |n, kind| {
-            // SAFETY of all: as in `make`, until `end` has ended the transfer, or to the end of the process.
-            match (writes, pointer) {
-                (true, Own) => call!(MPI_File_write_all_begin(fh, buf, n, kind)),
-                (true, At(at)) => {
-                    call!(MPI_File_write_at_all_begin(fh, offset(at), buf, n, kind))
-                }
-                (true, Shared) => call!(MPI_File_write_ordered_begin(fh, buf, n, kind)),
-                (false, Own) => call!(MPI_File_read_all_begin(fh, buf, n, kind)),
-                (false, At(at)) => {
-                    call!(MPI_File_read_at_all_begin(fh, offset(at), buf, n, kind))
-                }
-                (false, Shared) => call!(MPI_File_read_ordered_begin(fh, buf, n, kind)),
-            }
-        };
-        let what = if writes { "begin to write" } else { "begin to read" };
-        self.noted(what, || with_bytes(bytes.len(), transfer))?;
-        self.split.set(Some(Split { writes, pointer, start: buf, length_bytes: bytes.len() }));
-        Ok(())
-    }
-
-    /// Ends `split`.
-    #[inline]
-    fn finish(&self, split: Split) -> Result<()> {
-        use Pointer::{At, Own, Shared};
-        let Split { writes, pointer, start: buf, length_bytes } = split;
-        let fh = self.raw;
-        let mut written = empty_status();
-        let status = &raw mut written;
-        let what = if writes { "write" } else { "read" };
-        // SAFETY of all: the transfer was begun with this memory, and has not been ended; the call writes the
-        // status.
-        let ended = self.noted(what, || match (writes, pointer) {
-            (true, Own) => call!(MPI_File_write_all_end(fh, buf, status)),
-            (true, At(_)) => call!(MPI_File_write_at_all_end(fh, buf, status)),
-            (true, Shared) => call!(MPI_File_write_ordered_end(fh, buf, status)),
-            (false, Own) => call!(MPI_File_read_all_end(fh, buf, status)),
-            (false, At(_)) => call!(MPI_File_read_at_all_end(fh, buf, status)),
-            (false, Shared) => call!(MPI_File_read_ordered_end(fh, buf, status)),
-        });
-        ended.and_then(|()| self.require_all(what, &written, length_bytes))
-    }
-
     /// The communicator on which the file is opened.
     fn opened_on(&self) -> ffi::MPI_Comm {
         match self.sharing {
@@ -349,30 +184,6 @@ impl MpiFile {
         let dropped = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         let said = |errno: Errno| io::Error::from(errno).to_string();
         dropped.map_err(|errno| self.refused("drop from memory", &said(errno)))
-    }
-}
-
-impl InFlight {
-    /// `MPI_Waitall`: the first error of the transfers, all of which have ended; and how many bytes each has
-    /// moved is in its status then.
-    fn wait(&mut self) -> Outcome {
-        let (n, requests) = (to_c(self.requests.len()), self.requests.as_mut_ptr());
-        // SAFETY: the arrays have `n` elements; each request was started and has not been waited for.
-        let ended = call!(MPI_Waitall(n, requests, self.statuses.as_mut_ptr()));
-        let Err(failure) = ended else { return Ok(()) };
-        let mut first = Err(failure);
-        for (request, status) in self.requests.iter_mut().zip(&mut self.statuses) {
-            let own = if *request == constant!(RSMPI_REQUEST_NULL) {
-                outcome("MPI_Waitall", status.MPI_ERROR)
-            } else {
-                // SAFETY: the call for all has left this one pending.
-                call!(MPI_Wait(&raw mut *request, &raw mut *status))
-            };
-            if failure.is_in_status() && first == Err(failure) && own.is_err() {
-                first = own;
-            }
-        }
-        first
     }
 }
 
@@ -537,12 +348,6 @@ impl fmt::Debug for MpiFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MpiFile").field("path", &self.path).finish_non_exhaustive()
     }
-}
-
-/// A place in a file; one that no file has where the library cannot name it.
-#[inline]
-fn offset(bytes: u64) -> ffi::MPI_Offset {
-    ffi::MPI_Offset::try_from(bytes).unwrap_or(ffi::MPI_Offset::MAX)
 }
 
 /// What the library says, in one line, and the error of the system that its class stands for.
