@@ -2,7 +2,7 @@
 # The benchmarks of another suite beside their namesakes in comet-run, over the same MPI: launches of
 # both in turn, the ratio of each figure with its interval, and the peer held against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--ranks N] [--pairs N] [--sizes LIST] [NAME...]
-#   SUITE      imb or osu
+#   SUITE      imb, imb-ext, imb-rma or osu
 #   FAMILY     the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS      a folder with the sources of the suite, or with its programs: where no program of this
 #              family is below it, the sources are copied and built
@@ -39,14 +39,13 @@ program_of() { # NAME FOLDER
 
 # The folder with the programs of the suite, built for this family if need be.
 find_or_build() {
-    local any=IMB-MPI1 built=target/peers/$suite-$family
-    [[ $suite = imb ]] || any=osu_latency
+    local any=${program:-osu_latency} built=target/peers/$suite-$family
     if [[ -n $(program_of "$any" "$built") ]]; then
         echo "$built"
     elif [[ -e $peers/Makefile || -e $peers/configure ]]; then
         mkdir -p "$built"
         cp -a "$peers/." "$built"
-        "build_$suite" "$built" >"$built/build.log" 2>&1 || {
+        "build_${suite%-*}" "$built" >"$built/build.log" 2>&1 || {
             printf 'cannot build %s (see %s)\n' "$suite" "$built/build.log" >&2
             return 1
         }
@@ -62,7 +61,7 @@ find_or_build() {
 build_imb() { # FOLDER
     # New compilers warn about what older ones did not.
     find "$1/src_cpp" "$1/src_c" -name 'Makefile*' -exec sed -i 's/-Werror//g' {} +
-    make -C "$1" IMB-MPI1 CC="$(tool mpicc)" CXX="$(tool mpicxx)"
+    make -C "$1" "$program" CC="$(tool mpicc)" CXX="$(tool mpicxx)"
 }
 
 build_osu() { # FOLDER
@@ -85,22 +84,22 @@ launch() {
 launch_all_of() { # [NAMESAKE...]
     local name extra=()
     [[ $# -eq 0 ]] || extra=(--transport=mpi --quiet --out=none)
-    if [[ $suite = imb ]]; then
-        local program=("$@" IMB-MPI1)
-        [[ $# -gt 0 ]] || program=("$(program_of IMB-MPI1 "$folder")")
-        launch "${program[@]}" "${names[@]}" -npmin "$ranks" -msglen "$scratch/lengths" \
+    if [[ -n $program ]]; then
+        local command=("$@" "$program")
+        [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
+        launch "${command[@]}" "${names[@]}" -npmin "$ranks" -msglen "$scratch/lengths" \
             -iter_policy "${policy:-dynamic}" "${extra[@]}"
         return
     fi
     for name in "${names[@]}"; do
-        local program=("$@" "$name")
-        [[ $# -gt 0 ]] || program=("$(program_of "$name" "$folder")")
+        local command=("$@" "$name")
+        [[ $# -gt 0 ]] || command=("$(program_of "$name" "$folder")")
         printf '#program %s\n' "$name"
         case $name in
-            osu_barrier) launch "${program[@]}" "${extra[@]}" ;;
+            osu_barrier) launch "${command[@]}" "${extra[@]}" ;;
             # Beside memory of the library the peer ends by a segmentation fault.
-            osu_fop_latency | osu_cas_latency) launch "${program[@]}" -w create "${extra[@]}" ;;
-            *) launch "${program[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
+            osu_fop_latency | osu_cas_latency) launch "${command[@]}" -w create "${extra[@]}" ;;
+            *) launch "${command[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
         esac
     done
 }
@@ -108,7 +107,7 @@ launch_all_of() { # [NAMESAKE...]
 # Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions.
 tables_of_imb() { # COMMAND...
     launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
-        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group)/p' \
+        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 
@@ -136,8 +135,8 @@ tables_of_osu() { # COMMAND...
 # Compares the tables of both sides of a command line, of which PEER and the name are the programs.
 compare_tables() { # NAME PEER OPTIONS...
     local name=$1 peer=$2
-    "tables_of_$suite" "$peer" "${@:3}" >"$scratch/peer"
-    "tables_of_$suite" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none >"$scratch/namesake"
+    "tables_of_${suite%-*}" "$peer" "${@:3}" >"$scratch/peer"
+    "tables_of_${suite%-*}" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none >"$scratch/namesake"
     if [[ ! -s $scratch/peer ]] || ! diff "$scratch/peer" "$scratch/namesake"; then
         printf 'other tables: %s %s\n' "$name" "${*:3}" >&2
         return 1
@@ -198,8 +197,8 @@ variants_of() { # NAME
 # The benchmarks that both have and that run on so many ranks.
 common_names() {
     local own
-    if [[ $suite = imb ]]; then
-        "$comet" IMB-MPI1 -list | sed -n 's/^    \([^ ]*\).*/\1/p'
+    if [[ -n $program ]]; then
+        "$comet" "$program" -list | sed -n 's/^    \([^ ][^ ]*\).*/\1/p'
         return
     fi
     for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \
@@ -216,8 +215,14 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-ext|imb-rma|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
+# The program with all benchmarks of the suite, if it has one.
+case $suite in
+    imb) program=IMB-MPI1 ;;
+    osu) program='' ;;
+    *) program=${suite^^} ;;
+esac
 tables='' ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
 while [[ $# -gt 0 ]]; do
     case $1 in
@@ -246,13 +251,16 @@ shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
 folder=$(find_or_build)
-if [[ -n $tables && $suite = imb ]]; then
+# What has no kernel is not measured by either side.
+[[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
+if [[ -n $tables && -n $program ]]; then
     for mode in -1 0 1; do
-        compare_tables IMB-MPI1 "$(program_of IMB-MPI1 "$folder")" -multi $mode
+        # Windows of several groups meet in one file of Open MPI 4.1, unless messages carry them out.
+        [[ $suite = imb || $mode -lt 0 ]] || export OMPI_MCA_osc=pt2pt
+        compare_tables "$program" "$(program_of "$program" "$folder")" -multi $mode
     done
     exit
 fi
-[[ ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
 if [[ -n $tables ]]; then
     n_other=0
     for name in "${names[@]}"; do

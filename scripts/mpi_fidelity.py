@@ -88,6 +88,9 @@ def times_of_text(lines):
             kernel, columns = words[1], []
         elif line.startswith("# Benchmarking "):
             kernel = words[2]
+        elif "MODE: " in line:
+            # Transfers of windows that are ended all at once, or each.
+            kernel += {"AGGREGATE": "/all", "NON-AGGREGATE": "/each"}[words[-1]]
         elif line.lstrip().startswith(("#bytes", "#repetitions")):
             columns = words
         elif line.startswith("# Size") and "MB/s" in line:

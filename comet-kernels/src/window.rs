@@ -17,8 +17,15 @@ pub(crate) static AGGREGATE: Axis = Axis::choice(
     &["non_aggregate", "aggregate"],
 );
 
-/// Both modes, as IMB has them.
+/// Both modes, in the order of IMB-RMA.
 pub(crate) const BY_AGGREGATE: AxisUse = AxisUse::of(&AGGREGATE, "0,1");
+/// Both modes, in the order of IMB-EXT.
+pub(crate) const AGGREGATE_FIRST: AxisUse = AxisUse::of(&AGGREGATE, "1,0");
+
+/// True if each transfer of `case` is ended by itself.
+pub(crate) fn completes_each(case: &Case) -> bool {
+    case.value(&AGGREGATE) == 0
+}
 
 /// An open window with blocks of one length in the part of each rank and in its origin.
 pub(crate) struct Blocks<T: Transport> {

@@ -220,8 +220,7 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.run_budget_ns = effort.budget.map(ns);
     settings.pause_ns = effort.pause.map_or(0, ns);
     settings.repetitions = effort.repetitions;
-    settings.loop_limits = effort.loop_limits.unwrap_or(settings.loop_limits);
-    settings.loop_limits.multiples = effort.loop_multiples;
+    settings.loop_limits = effort.loop_limits();
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {

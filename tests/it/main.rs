@@ -24,3 +24,4 @@ mod simulation;
 mod storage;
 mod support;
 mod truth;
+mod windows;

@@ -43,6 +43,8 @@ pub(super) struct Counts {
 
 /// Operations of IMB for a short message.
 const IMB_OPERATIONS: u32 = 1000;
+/// The same where each operation is complete before the next one begins (`MSGS_NONAGGR`).
+const IMB_COMPLETED: u32 = 100;
 
 /// Data and time of a loop of IMB at most, whatever the number of its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,6 +58,9 @@ pub struct LoopLimits {
     pub sweep_ns: f64,
     /// Numbers of operations that follow from that of the ranks, in place of data and time.
     pub multiples: Option<Multiples>,
+    /// Operations at most where [each is complete](KernelInfo::completes_each) before the next one begins;
+    /// `None` for as many as the user asks for, or else 100.
+    pub completed: Option<u32>,
 }
 
 /// Loops whose operations are a multiple of the number of ranks, fewer of long messages on many ranks,
@@ -88,10 +93,11 @@ impl Multiples {
 
 impl LoopLimits {
     /// The limits of IMB: 40 MiB in 10 s, and 21 times as long for its lengths from 1 B to 4 MiB.
-    pub const IMB: Self = Self { bytes: 40 << 20, ns: 10e9, sweep_ns: 210e9, multiples: None };
+    pub const IMB: Self =
+        Self { bytes: 40 << 20, ns: 10e9, sweep_ns: 210e9, multiples: None, completed: None };
     /// None: a loop has the operations that were asked for.
     pub const NONE: Self =
-        Self { bytes: u64::MAX, ns: f64::INFINITY, sweep_ns: f64::INFINITY, multiples: None };
+        Self { bytes: u64::MAX, ns: f64::INFINITY, sweep_ns: f64::INFINITY, ..Self::IMB };
 }
 
 /// Length from which OSU repeats less often, in bytes.
@@ -128,9 +134,9 @@ impl Rules {
     pub fn definition(self, info: &KernelInfo) -> Option<Definition> {
         match self {
             Self::Comet | Self::Thesis => None,
-            // IMB times a loop of barriers or of transfers to neighbours, and each call of a
-            // collective.
-            Self::Imb if info.timing == Timing::Pipelined => Some(Definition::LoopMean),
+            // IMB times a loop of barriers or of transfers to neighbours or in windows, and each call
+            // of a collective.
+            Self::Imb if is_loop(info) => Some(Definition::LoopMean),
             Self::Imb | Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }
@@ -187,8 +193,12 @@ impl Rules {
             Self::Comet => None,
             Self::Imb => {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
+                let of_short = match (case.info.completes_each)(case) {
+                    true => limits.completed.or(repetitions).unwrap_or(IMB_COMPLETED).max(1),
+                    false => most,
+                };
                 let by_length = u32::try_from(limits.bytes / length_bytes.max(1));
-                let by_length = by_length.unwrap_or(most).clamp(1, most);
+                let by_length = by_length.unwrap_or(of_short).clamp(1, of_short);
                 let by_time = to_u32((limits.ns / probe.slowest_ns().max(1.0)).max(1.0));
                 let of_ranks = limits.multiples.and_then(|of| of.operations(case, n_ranks, most));
                 let n = of_ranks.unwrap_or(by_length.min(by_time));
@@ -212,6 +222,12 @@ impl Rules {
             Self::Thesis => Some(one_loop(1000, 1)),
         }
     }
+}
+
+/// True if a loop of the operations of `info` is one sample, also where they may be timed one by one.
+fn is_loop(info: &KernelInfo) -> bool {
+    let is_own = |series: &Series| series.definition == Definition::LoopMean;
+    info.timing == Timing::Pipelined || info.series.iter().all(is_own)
 }
 
 /// Counts of OSU: one loop between two ranks, single operations where several pairs or all ranks
@@ -249,6 +265,57 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definition::Quantity;
+    use crate::kernel::AxisUse;
+
+    static PUT: KernelInfo = KernelInfo {
+        name: "put",
+        axes: &[AxisUse::of(&LENGTH_BYTES, "8")],
+        completes_each: |_| true,
+        ..KernelInfo::pair("test")
+    };
+    static SEND: KernelInfo = KernelInfo { completes_each: |_| false, ..PUT };
+
+    #[test]
+    fn operations_that_are_complete_one_by_one_are_fewer_by_the_rules_of_imb() {
+        let check = |info, length, repetitions, limits, expected| {
+            let case = Case::new(info, &[length]);
+            let (cost_ns, median_cost_ns, pair_bias_ns, loop_ns) = (0.0, 0.0, 0.0, 0.0);
+            let (step_ns, gaps) = (None, None);
+            let clock =
+                ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
+            let of_ranks = (limits, 2);
+            let counts = Rules::Imb.counts(&case, clock, Probe::default(), repetitions, of_ranks);
+            let n = counts.unwrap().repetitions;
+            assert_eq!(n, expected, "{} {length} {repetitions:?} {limits:?}", info.name);
+        };
+        let imb = LoopLimits::IMB;
+        let given = LoopLimits { completed: Some(150), ..imb };
+        let multiples = Some(Multiples { longest_bytes: 4 << 20, of_rooted: false });
+        check(&SEND, 8, None, imb, 1000);
+        check(&PUT, 8, None, imb, 100);
+        check(&PUT, 8, Some(20), imb, 20);
+        check(&PUT, 8, Some(20), given, 150);
+        check(&SEND, 8, Some(20), given, 20);
+        check(&PUT, 4 << 20, None, given, 10);
+        check(&PUT, 8, None, LoopLimits { multiples, ..given }, 1000);
+    }
+
+    #[test]
+    fn loops_are_timed_as_such_by_the_rules_of_imb() {
+        static CALLS: KernelInfo =
+            KernelInfo { series: &[Series::completion("call")], ..KernelInfo::collective("test") };
+        static BARRIERS: KernelInfo = KernelInfo { timing: Timing::Pipelined, ..CALLS };
+        static ROUNDS: KernelInfo = KernelInfo {
+            series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)],
+            timing: Timing::Batched,
+            ..CALLS
+        };
+        let of = |info: &KernelInfo| Rules::Imb.definition(info);
+        assert_eq!(of(&CALLS), Some(Definition::CallMean));
+        assert_eq!(of(&BARRIERS), Some(Definition::LoopMean));
+        assert_eq!(of(&ROUNDS), Some(Definition::LoopMean));
+    }
 
     #[test]
     fn a_tenth_of_spoiled_samples_changes_no_median_but_one_changes_a_mean() {

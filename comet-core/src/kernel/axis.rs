@@ -193,13 +193,36 @@ impl AxisUse {
         Some(self.sweeps[profile as usize]).filter(|text| !text.is_empty())
     }
 
-    /// The default values under `profile` on ranks of `topology`; a single 0 if the kernel finds them
-    /// during the run.
+    /// The default values under `profile` on ranks of `topology`, ascending, but for choices, which keep
+    /// their order; a single 0 if the kernel finds them during the run.
     ///
     /// # Errors
     /// If the sweep cannot be understood.
     pub fn values(&self, profile: Profile, topology: &Topology) -> Result<Vec<u64>, SweepError> {
         let max = self.axis.max.map(|max| max(topology));
-        self.sweep(profile).map_or(Ok(vec![0]), |text| sweep::parse(text, max))
+        match self.sweep(profile) {
+            None => Ok(vec![0]),
+            Some(text) if self.axis.kind == AxisKind::Choice => {
+                let items = text.split(',').map(|item| sweep::parse(item, max));
+                Ok(items.collect::<Result<Vec<_>, _>>()?.concat())
+            }
+            Some(text) => sweep::parse(text, max),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_keep_the_order_of_their_defaults_and_numbers_ascend() {
+        static MODE: Axis = Axis::choice("mode", "one of three", &["a", "b", "c"]);
+        let check = |axis, text, expected: &[u64]| {
+            let values = AxisUse::of(axis, text).values(Profile::Quick, &Topology::hypercube(2));
+            assert_eq!(values.unwrap(), expected, "{text}");
+        };
+        check(&MODE, "2,0..1", &[2, 0, 1]);
+        check(&WINDOW, "2,0..1", &[0, 1, 2]);
     }
 }

@@ -239,6 +239,9 @@ pub struct KernelInfo {
     pub class: Class,
     /// The ranks that take part in one operation.
     pub participants: Participants,
+    /// The only number of ranks on which its cases run where there are as many, whatever is asked for:
+    /// that of a pair in a window, which is one of all ranks of a case. `None` for any number.
+    pub n_ranks: Option<usize>,
     /// Evaluation of its points.
     pub evaluation: Evaluation,
     /// Id of the collective of which this kernel is the naive form (`comet/broadcast`).
@@ -251,6 +254,9 @@ pub struct KernelInfo {
     pub series: &'static [Series],
     /// Order of operations on different ranks.
     pub timing: Timing,
+    /// True if each operation of a case is complete before the next one begins, as a transfer with a
+    /// fence of its own is; IMB repeats it less often.
+    pub completes_each: fn(&Case) -> bool,
     /// Whether a case can run on these ranks; if not, the reason as one sentence.
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
@@ -282,12 +288,14 @@ impl KernelInfo {
             file: "",
             class: Class::PointToPoint,
             participants: Participants::Pair,
+            n_ranks: None,
             evaluation: Evaluation::Plain,
             baseline_for: None,
             aliases: &[],
             axes: &[],
             series: &[],
             timing: Timing::Batched,
+            completes_each: |_| false,
             admits: |case, world| match case.find(&HOPS) {
                 Some(_) => world.require_hops(case.length(&HOPS)),
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),

@@ -26,7 +26,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Memory};
 
 use crate::imb::collective::{BY_ELEMENT, VECTORS, reducer};
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, bytes_of_blocks};
+use crate::window::{AGGREGATE, AGGREGATE_FIRST, Blocks, bytes_of_blocks, completes_each};
 
 /// `imb-ext/accumulate`; see the [module](self).
 pub(crate) struct Accumulate;
@@ -96,9 +96,10 @@ impl<T: Transport> Pattern<T> for Accumulate {
         file: include_str!("accumulate.rs"),
         summary: "All ranks accumulate into the part of rank 0, between fences",
         aliases: &["IMB-EXT:Accumulate"],
-        axes: &[BY_AGGREGATE, BY_ELEMENT, VECTORS],
+        axes: &[AGGREGATE_FIRST, BY_ELEMENT, VECTORS],
         series: &[Series::of("accumulation", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
+        completes_each,
         admits: |case, _| reducer(case).map(drop),
         bytes_per_rank: |case, _| bytes_of_blocks(case, 2),
         is_movable: false,

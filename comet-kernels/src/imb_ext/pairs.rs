@@ -22,15 +22,15 @@
 //! **Verified by**: other test data of each rank; contents of the part or of the origin after
 //! the last fence; canaries on both sides of both.
 //!
-//! **Caution**: the window is one of all ranks of the case, and so is a fence: IMB has two
-//! ranks (`--procs 2`). All transfers go to one place, as in IMB without `-off_cache`. In
+//! **Caution**: the window is one of all ranks of the case, and so is a fence: the case runs
+//! on two ranks. All transfers go to one place, as in IMB without `-off_cache`. In
 //! `unidir_get` the rank that gets is rank 1, as in IMB.
 
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Memory};
 
 use crate::axes::DOUBLING;
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, bytes_of_blocks};
+use crate::window::{AGGREGATE, AGGREGATE_FIRST, Blocks, Ends, bytes_of_blocks, completes_each};
 
 /// One of the kernels: puts or (`GETS`) gets, of one rank or of `BOTH`.
 pub(crate) struct Pair<const GETS: bool, const BOTH: bool>;
@@ -92,11 +92,13 @@ impl<T: Transport, const GETS: bool, const BOTH: bool> Pattern<T> for Pair<GETS,
             (false, true) => &["IMB-EXT:Bidir_Put"],
             (true, true) => &["IMB-EXT:Bidir_Get"],
         },
-        axes: &[BY_AGGREGATE, DOUBLING],
+        axes: &[AGGREGATE_FIRST, DOUBLING],
         series: &[Series::of("transfer", Quantity::OpTime, Definition::LoopMean)
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         class: Class::PointToPoint,
         timing: Timing::Pipelined,
+        n_ranks: Some(2),
+        completes_each,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 2),
         is_movable: false,
         ..KernelInfo::collective("imb-ext")

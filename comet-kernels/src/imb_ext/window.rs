@@ -78,6 +78,7 @@ impl<T: Transport> Pattern<T> for Whole {
         axes: &[DOUBLING],
         series: &[Series::of("life", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
+        completes_each: |_| true,
         admits: |_, _| Ok(()),
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_add(1),
         is_movable: false,

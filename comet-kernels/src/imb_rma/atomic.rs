@@ -33,7 +33,7 @@ use comet_core::window::{Lock, Memory};
 
 use crate::combining::{ACCUMULATE, Calls, FETCH_AND_OP, GET_ACCUMULATE};
 use crate::imb::collective::{BY_ELEMENT, VECTORS, reducer};
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends};
+use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, completes_each};
 
 /// Kernel number `KIND`, in the order of the pattern above.
 pub(crate) struct Combining<const KIND: usize>;
@@ -132,6 +132,8 @@ impl<T: Transport, const KIND: usize> Pattern<T> for Combining<KIND> {
             _ => &[BY_AGGREGATE],
         },
         series: &[Series::on_test_node("call").moving(|case, _| case.find(&LENGTH_BYTES))],
+        n_ranks: Some(2),
+        completes_each,
         bytes_per_rank: |case, _| (block_bytes(case) as u64).saturating_mul(4),
         admits: |case, world| {
             world.require_ranks(2)?;

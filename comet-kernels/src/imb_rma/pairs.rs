@@ -30,7 +30,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
 use crate::axes::DOUBLING;
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, bytes_of_blocks};
+use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, bytes_of_blocks, completes_each};
 
 /// One of the kernels: puts or (`GETS`) gets, of one rank or of `BOTH`, ended on both sides or (`LOCAL`) on
 /// one.
@@ -128,6 +128,8 @@ where
             if BOTH { Definition::LoopMean } else { Definition::TestNode },
         )
         .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        n_ranks: Some(2),
+        completes_each,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 2),
         admits: |_, world| world.require_ranks(2),
         is_movable: false,

@@ -7,15 +7,15 @@ use comet_core::kernel::GROUPS;
 
 use crate::record::{EndStatus, Failure, Measured, Name, Param, Point, PointStatus, Record, Run};
 use crate::sink::{RecordSink, Stream};
-use crate::suite::{Benchmark, Suite, imb, osu};
+use crate::suite::{self, Benchmark, imb, osu};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
 
 /// The text of a foreign suite.
 pub(super) trait Layout {
-    /// The suite.
-    fn suite(&self) -> &'static Suite;
+    /// Name of the suite, whose parts are all printed.
+    fn family(&self) -> &'static str;
 
     /// Text before the blocks of a run.
     fn start(&mut self, _run: &Run) -> String {
@@ -128,7 +128,7 @@ impl<L: Layout> Blocks<L> {
     fn point(&mut self, point: &Point) -> String {
         let Self { layout, run, open, last_reason } = self;
         let run = run.as_deref();
-        let benchmark = match benchmark_of(layout.suite(), point) {
+        let benchmark = match benchmark_of(layout.family(), point) {
             Ok(benchmark) => benchmark,
             Err(reason) if last_reason.as_ref() == Some(&reason) => return String::new(),
             Err(reason) => return format!("# note: {}\n", last_reason.insert(reason)),
@@ -160,14 +160,16 @@ impl<L: Layout> Blocks<L> {
     }
 }
 
-/// The benchmark of `suite` that `point` is of, by its kernel and definition, or by its name where
+/// The benchmark of the suite `family` that `point` is of, by its kernel and definition, or by its name where
 /// it was imported; or else a sentence with the reason why there is none.
-fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, String> {
+fn benchmark_of(family: &str, point: &Point) -> Result<&'static Benchmark, String> {
     let id = format!("{}/{}", point.suite, point.kernel);
-    let of_kernel = suite.of_kernel(&id);
-    let of_import = || suite.find(&point.kernel).filter(|_| point.suite == suite.id);
+    let of_kernel = suite::family(family).find_map(|suite| suite.of_kernel(&id));
+    let of_import =
+        || suite::family(family).find(|suite| point.suite == suite.id)?.find(&point.kernel);
+    let name = family.to_uppercase();
     let Some(benchmark) = of_kernel.or_else(of_import) else {
-        return Err(format!("{id} is left out: {} has no layout for it", suite.name));
+        return Err(format!("{id} is left out: {name} has no layout for it"));
     };
     let wanted = benchmark.definition.name();
     if let Some(value) = point.value()
@@ -175,26 +177,26 @@ fn benchmark_of(suite: &Suite, point: &Point) -> Result<&'static Benchmark, Stri
         && value.definition != wanted
     {
         return Err(format!(
-            "{id} by {} is left out: {} of {} is by {wanted} (add --rules {})",
-            value.definition, benchmark.name, suite.name, suite.id
+            "{id} by {} is left out: {} of {name} is by {wanted} (add --rules {family})",
+            value.definition, benchmark.name
         ));
     }
-    match stray(suite, point) {
+    match stray(family, point) {
         None => Ok(benchmark),
-        Some(stray) => Err(format!("{id} at {stray} is left out: {} has no such case", suite.name)),
+        Some(stray) => Err(format!("{id} at {stray} is left out: {name} has no such case")),
     }
 }
 
 /// The first parameter that foreign suites do not vary; their partner is the neighbour.
-fn stray(suite: &Suite, point: &Point) -> Option<String> {
+fn stray(family: &str, point: &Point) -> Option<String> {
     let is_known = |name: &str, value: &Param| match name {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" => suite.id == imb::SUITE.id,
+        "groups" | "aggregate" => family == imb::SUITE.family,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
         | "layout" | "memory" | "sync"
-            if suite.id == osu::SUITE.id =>
+            if family == osu::SUITE.family =>
         {
             true
         }

@@ -22,10 +22,10 @@ use super::foreign::{
 };
 use crate::record::{CheckStatus, LAYOUT, Measured, Param, Point};
 use crate::sink::RecordSink;
+use crate::suite::Numbers;
 use crate::suite::osu::{
     GRAPH_TIME, MEMORIES, SIDES, SUITE, SYNCHRONIZATION, SYNCS, WINDOW_CREATION,
 };
-use crate::suite::{Numbers, Suite};
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -101,8 +101,8 @@ fn head_of_windows() -> String {
 }
 
 impl Layout for Osu {
-    fn suite(&self) -> &'static Suite {
-        &SUITE
+    fn family(&self) -> &'static str {
+        SUITE.family
     }
 
     fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {

@@ -78,8 +78,8 @@ pub enum ImportError {
     },
 }
 
-/// The records of an output of `suite`: a run with its points and its end, and another run wherever
-/// a test is there once more.
+/// The records of an output of `suite` or of another part of it: a run with its points and its end, and
+/// another run wherever a test is there once more.
 ///
 /// # Errors
 /// If `text` is of another suite, if there is no table in it, if a row does not fit its table, or if
@@ -89,12 +89,16 @@ pub fn import(
     text: &str,
     around: &Surroundings,
 ) -> Result<Vec<Record>, ImportError> {
-    if let Some(other) = suite::of_text(text).filter(|other| other.id != suite.id) {
-        return Err(ImportError::Other { asked: suite.id, found: other.id });
-    }
+    let (asked, found) = (suite.family, suite::of_text(text));
+    let suite = match found {
+        Some(Suite { family: found, .. }) if *found != asked => {
+            return Err(ImportError::Other { asked, found });
+        }
+        _ => found.unwrap_or(suite),
+    };
     let (version, points) = text::parse(suite, text, around)?;
     if points.is_empty() {
-        return Err(ImportError::NoTable { name: suite.id });
+        return Err(ImportError::NoTable { name: asked });
     }
     let mut runs: Vec<(BTreeSet<String>, Vec<Point>)> = Vec::new();
     for point in points {

@@ -216,7 +216,12 @@ fn every_kind_of_table_of_imb_has_its_numbers() {
         "P_Write_Indv",
         "#\n#    MODE: AGGREGATE \n#\n #bytes #rep.s t_min[usec] t_max t_avg Mb/sec\n 8 50 5.00 \
          6.00 5.50 1.27",
-        &[("collective", "mode=aggregate length_bytes=8 procs=2", Some(6000.0), Some(1_331_692.0))],
+        &[(
+            "collective",
+            "aggregate=aggregate length_bytes=8 procs=2",
+            Some(6000.0),
+            Some(1_331_692.0),
+        )],
     );
     check(
         "Multi-PingPing",
@@ -401,4 +406,77 @@ fn the_title_holds_the_version() {
     check(IMB, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
     check(IMB, "#    comet 0.1.0, in the layout of IMB 3.2, MB of 2^20 bytes", "3.2");
     check(OSU, "# OSU MPI Allreduce Latency Test v7.4", "7.4");
+}
+
+/// The table of `name` on `n_ranks`, in `mode` if it has one.
+fn table(name: &str, n_ranks: u64, mode: Option<&str>, lines: &str) -> String {
+    let mode = mode.map_or(String::new(), |mode| format!("#\n#    MODE: {mode} \n#\n"));
+    format!("#----\n# Benchmarking {name} \n# #processes = {n_ranks} \n#----\n{mode}{lines}\n\n")
+}
+
+#[test]
+fn tables_of_windows_have_their_part_and_the_ends_of_transfers() {
+    let check = |part: &str, tables: &[String], id: &str, expected: &[(&str, &str, f64)]| {
+        let title = format!("#----\n#    Intel(R) MPI Benchmarks 2021.11, {part}\n#----\n\n");
+        let text = title + &tables.concat();
+        let records = import(IMB, &text, &around(None)).unwrap();
+        let Record::Run(run) = &records[0] else { unreachable!() };
+        assert_eq!((&*run.suite.name, &*run.suite.version), (id, "2021.11"));
+        let points = points(&records);
+        let found: Vec<_> = points.iter().map(|point| facts(point)).collect();
+        let found =
+            found.iter().map(|(kernel, _, params, ns, _)| (*kernel, &**params, ns.unwrap()));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        // The layout prints them again.
+        let rows = |text: &str| -> Vec<String> {
+            let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+            let lines = text.lines().filter(|line| is_row(line) || line.contains("MODE"));
+            lines.map(|line| Vec::from_iter(line.split_whitespace()).join(" ")).collect()
+        };
+        assert_eq!(rows(&render("imb", &records)), rows(&text));
+    };
+    let of_one = |row: &str| format!("{TRANSFER} {row}");
+    let (all, each) = (Some("AGGREGATE"), Some("NON-AGGREGATE"));
+    check(
+        "MPI-2 part",
+        &[
+            table("Window", 4, None, &format!("{TIMES} 4 100 200.50 200.87 200.69")),
+            table("Unidir_Put", 2, all, &of_one("8 1000 2.00 4.00")),
+            table("Unidir_Put", 2, each, &of_one("8 100 4.00 2.00")),
+        ],
+        "imb-ext",
+        &[
+            ("Window", "length_bytes=4 procs=4", 200_870.0),
+            ("Unidir_Put", "aggregate=aggregate length_bytes=8 procs=2", 2000.0),
+            ("Unidir_Put", "aggregate=non_aggregate length_bytes=8 procs=2", 4000.0),
+        ],
+    );
+    check(
+        "MPI-RMA part",
+        &[
+            table("Unidir_put", 2, each, &of_one("8 100 4.00 2.00")),
+            table("One_put_all", 4, None, &of_one("8 1000 4.00 2.00")),
+            table("Compare_and_swap", 2, all, &of_one("4 1000 2.00 2.00")),
+        ],
+        "imb-rma",
+        &[
+            ("Unidir_put", "aggregate=non_aggregate length_bytes=8 procs=2", 4000.0),
+            ("One_put_all", "length_bytes=8 procs=4", 4000.0),
+            ("Compare_and_swap", "aggregate=aggregate length_bytes=4 procs=2", 2000.0),
+        ],
+    );
+}
+
+#[test]
+fn short_times_with_few_digits_do_not_change_the_megabyte() {
+    // 8 bytes in 0.0537 us and 65536 bytes in 2.1 us, with MB of 10^6 bytes and of 2^20.
+    for (rows, rate) in [
+        (" 8 3 0.05 149.07", 149.07e6),
+        (" 8 3 0.05 149.07\n 65536 3 2.10 31207.62", 149.07e6),
+        (" 8 3 0.05 142.16\n 65536 3 2.10 29761.90", 142.16 * 1_048_576.0),
+    ] {
+        let points = imb("PingPong", &format!("{TRANSFER}{rows}"));
+        let found = points[0].bytes_per_s().unwrap();
+        assert!((found - rate).abs() < 1.0, "{rows}: {found}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::record::{
     self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
     PointStatus, Quote, RankStat, Rate, Value,
 };
+use crate::suite::imb::AGGREGATE;
 use crate::suite::osu::{GRAPH_TIME, MEMORIES, SIDES, SYNCHRONIZATION, SYNCS, WINDOW_CREATION};
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{fingerprint, older};
@@ -31,7 +32,7 @@ const DATATYPE: &str = "# Datatype: MPI_";
 const PROFILE: &str = "# Message Rate Profile";
 /// Words in comments, likewise.
 const LABELS: &[(&str, &str)] =
-    &[(WINDOW_CREATION, "memory"), (SYNCHRONIZATION, "sync"), ("MODE: ", "mode")];
+    &[(WINDOW_CREATION, "memory"), (SYNCHRONIZATION, "sync"), ("MODE: ", AGGREGATE)];
 /// Numbers of processes in comments.
 const PROCESSES: &[&str] = &["#processes = ", "groups of "];
 
@@ -235,7 +236,7 @@ impl Block {
             let mode = word.to_lowercase().replace('-', "_");
             let of_call = MEMORIES.iter().chain(&SYNCS).find(|(_, call)| *call == word);
             let word = of_call.map_or(word, |(word, _)| word);
-            Some((*name, Param::Label(if *name == "mode" { mode } else { word.into() })))
+            Some((*name, Param::Label(if *name == AGGREGATE { mode } else { word.into() })))
         });
         // Messages are characters, unless the text says otherwise.
         let datatype = line.strip_prefix(DATATYPE).map(|rest| rest.trim_end_matches('.'));
@@ -379,18 +380,22 @@ impl Block {
     fn class(&self) -> Option<Class> {
         let has_size = self.head.has(Column::Size);
         let of_head = if has_size { Class::Collective } else { Class::Synchronisation };
-        let is_imb = self.suite.id == crate::suite::imb::SUITE.id;
+        let is_imb = self.suite.family == crate::suite::imb::SUITE.family;
         let known = self.benchmark.map(|benchmark| benchmark.numbers.class());
         known.or(is_imb.then_some(of_head))
     }
 
     /// Meaning of the numbers, which are means, by the definitions of the suite.
     fn value(&self, bytes_per_op: Option<u64>) -> Value {
-        let (definition, quantity) = match self.benchmark.map(|benchmark| benchmark.numbers) {
+        let numbers = self.benchmark.map(|benchmark| benchmark.numbers);
+        let (definition, quantity) = match numbers {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
             Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
-            Some(numbers) if numbers == Numbers::Bandwidth || numbers.is_remote() => {
-                (Definition::TestNode, Quantity::OpTime)
+            Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
+            Some(numbers) if numbers.is_remote() => {
+                let own =
+                    self.benchmark.map_or(self.suite.of_all, |benchmark| benchmark.definition);
+                (own, Quantity::OpTime)
             }
             _ => (self.suite.of_all, Quantity::OpTime),
         };
@@ -408,20 +413,45 @@ impl Block {
 }
 
 /// The number of messages of an operation that the rates of `rows` count, and the bytes of their
-/// MB: those that fit the row with the highest rate best. IMB changed its MB, but not its heads.
+/// MB: the first that explain the row with the most digits within these digits, or else those that fit it
+/// best. IMB changed its MB, but not its heads.
 fn unit(suite: &Suite, rows: &[Row]) -> (u64, f64) {
     let first = (suite.n_messages[0], suite.megabytes[0]);
-    let rated = |row: &Row| Some((row.rate?, row.size?, row.time_us()?));
-    let highest = rows.iter().filter_map(rated).max_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((rate, size, time_us)) = highest.filter(|(rate, ..)| *rate > 0.0) else {
-        return first;
-    };
+    let exact = rows.iter().filter_map(Rated::of).min_by(|a, b| a.rounding.total_cmp(&b.rounding));
+    let Some(row) = exact else { return first };
     let of = |n: &u64| suite.megabytes.iter().map(|mb| (*n, *mb)).collect::<Vec<_>>();
-    let error = |(n_messages, mb): &(u64, f64)| {
-        (real(*n_messages) * real(size) / time_us * 1e6 / mb / rate).ln().abs()
-    };
     let units = suite.n_messages.iter().flat_map(of);
-    units.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or(first)
+    let best = || units.clone().min_by(|a, b| row.error(*a).total_cmp(&row.error(*b)));
+    let explained = units.clone().find(|unit| row.error(*unit) <= row.rounding);
+    explained.or_else(best).unwrap_or(first)
+}
+
+/// A row with a rate and a time.
+struct Rated {
+    rate: f64,
+    size: u64,
+    time_us: f64,
+    /// Share by which rounding may have changed one over the other.
+    rounding: f64,
+}
+
+/// Half of the last digit of times in us and of rates.
+const ROUNDING: f64 = 0.005;
+
+impl Rated {
+    /// Of a row with a length and a rate above 0.
+    fn of(row: &Row) -> Option<Self> {
+        let (rate, size, time_us) = (row.rate?, row.size?, row.time_us()?);
+        let of_messages = || Some(0.5 / row.message_rate?);
+        let of_time = row.time_us.map(|us| ROUNDING / us).or_else(of_messages)?;
+        let rounding = ROUNDING / rate + of_time;
+        (rate > 0.0 && time_us > 0.0).then_some(Self { rate, size, time_us, rounding })
+    }
+
+    /// Distance of the rate from that of so many messages in MB of so many bytes, as a logarithm.
+    fn error(&self, (n_messages, mb): (u64, f64)) -> f64 {
+        (real(n_messages) * real(self.size) / self.time_us * 1e6 / mb / self.rate).ln().abs()
+    }
 }
 
 fn real(size: u64) -> f64 {

@@ -1,14 +1,18 @@
-//! The Intel MPI Benchmarks 2021, part IMB-MPI1.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT and IMB-RMA.
 
 use comet_core::definition::Definition;
 
-use super::Effect::{Obeyed, Only};
+use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Latency, Neighbours, Parallel, Reduction, Windows,
+    self, Barrier, Collective, Exchange, Latency, Neighbours, Parallel, Reduction, Remote,
+    RemoteAll, RemoteElement, Windows,
 };
-use super::{Benchmark, Flag, Suite, flag};
+use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
+
+/// Name of the parameter with the ends of transfers: of each by itself, or of all of a loop.
+pub(crate) const AGGREGATE: &str = "aggregate";
 
 /// Width of every column.
 pub(crate) const WIDTH: usize = 13;
@@ -26,18 +30,50 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
     }
 }
 
-/// The suite.
-pub static SUITE: Suite = Suite {
-    id: "imb",
-    name: "IMB",
+/// The part IMB-MPI1.
+pub static SUITE: Suite = Suite { id: "imb", name: "IMB", n_messages: &[1, 2, 4], ..PART };
+
+/// The part IMB-EXT.
+pub static EXT: Suite = Suite {
+    id: "imb-ext",
+    name: "IMB-EXT",
+    words: &["MPI-2 part", "in the layout of IMB-EXT "],
+    unit_bytes: 4,
+    benchmarks: OF_FENCES,
+    ..PART
+};
+
+/// The part IMB-RMA.
+pub static RMA: Suite = Suite {
+    id: "imb-rma",
+    name: "IMB-RMA",
+    words: &["MPI-RMA part", "in the layout of IMB-RMA "],
+    missing: &["Truly_passive_put"],
+    benchmarks: OF_LOCKS,
+    ..PART
+};
+
+/// What all parts have in common.
+const PART: Suite = Suite {
+    id: "",
+    name: "",
+    family: "imb",
+    words: &[],
+    missing: &[],
+    unit_bytes: 1,
     title: "# Benchmarking ",
     benchmarks: BENCHMARKS,
     flags: FLAGS,
     of_all: Definition::LoopMean,
     rank_stat: RankStat::Max,
     megabytes: &[1e6, 1_048_576.0],
-    n_messages: &[1, 2, 4],
+    n_messages: &[1],
 };
+
+/// The line below the name of a benchmark where benchmarks are listed, if there is one.
+pub fn remark(benchmark: &Benchmark) -> Option<&'static str> {
+    (benchmark.kernel == "imb-rma/compare_and_swap").then_some("Uses MPI_INT data type")
+}
 
 const fn row(
     name: &'static str,
@@ -96,84 +132,77 @@ const BENCHMARKS: &[Benchmark] = &[
     optional("Biband", Windows(2), "imb/biband", Definition::LoopMean),
 ];
 
+/// The benchmarks of IMB-EXT, in its order.
+const OF_FENCES: &[Benchmark] = &[
+    row("Window", Collective, "imb-ext/window", Definition::LoopMean),
+    row("Unidir_Get", Remote, "imb-ext/unidir_get", Definition::LoopMean),
+    row("Unidir_Put", Remote, "imb-ext/unidir_put", Definition::LoopMean),
+    row("Bidir_Get", Remote, "imb-ext/bidir_get", Definition::LoopMean),
+    row("Bidir_Put", Remote, "imb-ext/bidir_put", Definition::LoopMean),
+    row("Accumulate", Reduction, "imb-ext/accumulate", Definition::LoopMean),
+];
+
+/// The benchmarks of IMB-RMA, in its order.
+const OF_LOCKS: &[Benchmark] = &[
+    row("Unidir_put", Remote, "imb-rma/unidir_put", Definition::TestNode),
+    row("Bidir_put", Remote, "imb-rma/bidir_put", Definition::LoopMean),
+    row("Unidir_get", Remote, "imb-rma/unidir_get", Definition::TestNode),
+    row("Bidir_get", Remote, "imb-rma/bidir_get", Definition::LoopMean),
+    row("Put_local", Remote, "imb-rma/put_local", Definition::TestNode),
+    optional("Get_local", Remote, "imb-rma/get_local", Definition::TestNode),
+    row("Put_all_local", RemoteAll, "imb-rma/put_all_local", Definition::TestNode),
+    optional("Get_all_local", RemoteAll, "imb-rma/get_all_local", Definition::TestNode),
+    row("One_put_all", RemoteAll, "imb-rma/one_put_all", Definition::TestNode),
+    row("All_put_all", Collective, "imb-rma/all_put_all", Definition::LoopMean),
+    row("One_get_all", RemoteAll, "imb-rma/one_get_all", Definition::TestNode),
+    row("All_get_all", Collective, "imb-rma/all_get_all", Definition::LoopMean),
+    row("Exchange_put", Collective, "imb-rma/exchange_put", Definition::LoopMean),
+    row("Exchange_get", Collective, "imb-rma/exchange_get", Definition::LoopMean),
+    row("Accumulate", Remote, "imb-rma/accumulate", Definition::TestNode),
+    row("Get_accumulate", Remote, "imb-rma/get_accumulate", Definition::TestNode),
+    row("Fetch_and_op", RemoteElement, "imb-rma/fetch_and_op", Definition::TestNode),
+    row("Compare_and_swap", RemoteElement, "imb-rma/compare_and_swap", Definition::TestNode),
+];
+
 /// Values that switch an option on.
 pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 /// Values that switch an option off.
 pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 
+/// The options; a letter of `programs` stands for a part: m for MPI1, e for EXT, r for RMA.
+#[rustfmt::skip] // One option a line.
 const FLAGS: &[Flag] = &[
-    flag(&["-npmin"], Needed("P"), Obeyed, "collectives run on P ranks, twice as many, up to all"),
-    flag(
-        &["-msglog"],
-        Needed("[MIN:]MAX"),
-        Obeyed,
-        "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX",
-    ),
-    flag(&["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line"),
-    flag(&["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
-    flag(&["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
-    flag(&["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
-    flag(&["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
-    flag(&["-warm_up"], Needed("on|off"), Obeyed, "a tenth of the operations goes before"),
-    flag(&["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
-    flag(&["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
-    flag(&["-list"], No, Obeyed, "print the names of the benchmarks"),
-    flag(
-        &["-time"],
-        Needed("S"),
-        Obeyed,
-        "most time of a loop: 10 s; all lengths have so much less one",
-    ),
-    flag(&["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
-    flag(
-        &["-multi"],
-        Needed("MODE"),
-        Obeyed,
-        "all groups of ranks run at once: 0, with a row for all; 1, with a row for each",
-    ),
-    flag(&["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
-    flag(
-        &["-off_cache"],
-        Needed("MB"),
-        Obeyed,
-        "buffers leave a cache of so many MB; -1: the last",
-    ),
-    flag(
-        &["-iter_policy"],
-        Needed("NAME"),
-        Obeyed,
-        "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for \
-         roots; off: -iter N alone",
-    ),
-    flag(
-        &["-map"],
-        Needed("PxQ"),
-        Obeyed,
-        "ranks fill P rows and Q columns down the columns, and are counted along the rows",
-    ),
-    flag(&["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
-    flag(&["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
-    flag(
-        &["-imb_barrier"],
-        Needed("on|off"),
-        Obeyed,
-        "the barrier before each operation is a dissemination of messages",
-    ),
-    flag(
-        &["-data_type"],
-        Needed("TYPE"),
-        Obeyed,
-        "datatype of messages, of whole elements: byte, char, int, float, double",
-    ),
-    flag(
-        &["-red_data_type"],
-        Needed("TYPE"),
-        Obeyed,
-        "elements of reductions: char, int, float, double",
-    ),
-    flag(&["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
-    flag(&["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms, or a tenth of a loop"),
-    flag(&["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
+    of("", &["-npmin"], Needed("P"), Obeyed, "what all ranks do runs on P ranks, twice as many, up to all"),
+    of("", &["-msglog"], Needed("[MIN:]MAX"), Obeyed, "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX"),
+    of("", &["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line"),
+    of("m", &["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
+    of("m", &["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
+    of("m", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
+    of("er", &["-iter"], Needed("N[,VOL[,N]]"), Obeyed, "most operations of a length: 1000; most MiB of a loop: 40; and most where each is complete before the next one: 100"),
+    of("er", &["-aggregate_mode"], Needed("MODE"), Obeyed, "ends of transfers: aggregate, all of a loop at once; non_aggregate, each; multi, a table of either"),
+    of("", &["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
+    of("", &["-warm_up"], Needed("on|off"), Obeyed, "a tenth of the operations goes before"),
+    of("", &["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
+    of("", &["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
+    of("", &["-list"], No, Obeyed, "print the names of the benchmarks"),
+    of("", &["-time"], Needed("S"), Obeyed, "most time of a loop: 10 s; all lengths have so much less one"),
+    of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
+    of("", &["-multi"], Needed("MODE"), Obeyed, "all groups of ranks run at once: 0, with a row for all; 1, with a row for each"),
+    of("m", &["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
+    of("m", &["-off_cache"], Needed("MB"), Obeyed, "buffers leave a cache of so many MB; -1: the last"),
+    of("er", &["-off_cache"], Needed("MB"), REFUSED, "all transfers of a window go to one place"),
+    of("", &["-iter_policy"], Needed("NAME"), Obeyed, "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for roots; off: -iter N alone"),
+    of("", &["-map"], Needed("PxQ"), Obeyed, "ranks fill P rows and Q columns down the columns, and are counted along the rows"),
+    of("m", &["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
+    of("r", &["-root_shift"], Needed("on|off"), Noted(OFF), "no operation has a root"),
+    of("m", &["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
+    of("r", &["-sync"], Needed("on|off"), Noted(ON), "no barrier is between the operations of a loop"),
+    of("", &["-imb_barrier"], Needed("on|off"), Obeyed, "the barrier before each operation is a dissemination of messages"),
+    of("m", &["-data_type"], Needed("TYPE"), Obeyed, "datatype of messages, of whole elements: byte, char, int, float, double"),
+    of("m", &["-red_data_type"], Needed("TYPE"), Obeyed, "elements of reductions: char, int, float, double"),
+    of("m", &["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
+    of("", &["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms, or a tenth of a loop"),
+    of("", &["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
 ];
 
 #[cfg(test)]
@@ -182,12 +211,13 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_the_real_program() {
-        // Heads of tables in the output of IMB-MPI1 2021.11.
-        let check = |name: &str, head: &str| {
-            let titles = titles(SUITE.find(name).unwrap().numbers);
+        // Heads of tables in the output of version 2021.11.
+        let check_of = |suite: &Suite, name: &str, head: &str| {
+            let titles = titles(suite.find(name).unwrap().numbers);
             let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
             assert_eq!(line, head, "{name}");
         };
+        let check = |name: &str, head: &str| check_of(&SUITE, name, head);
         check("PingPong", "       #bytes #repetitions      t[usec]   Mbytes/sec");
         check(
             "Sendrecv",
@@ -196,5 +226,20 @@ mod tests {
         check("Bcast", "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]");
         check("Uniband", "       #bytes #repetitions   Mbytes/sec      Msg/sec");
         check("Barrier", " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]");
+        let of_all = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let of_one = "       #bytes #repetitions      t[usec]   Mbytes/sec";
+        for (name, head) in [("Window", of_all), ("Bidir_Put", of_one), ("Accumulate", of_all)] {
+            check_of(&EXT, name, head);
+        }
+        for (name, head) in [
+            ("Put_local", of_one),
+            ("One_get_all", of_one),
+            ("All_get_all", of_all),
+            ("Exchange_put", of_all),
+            ("Accumulate", of_one),
+            ("Compare_and_swap", of_one),
+        ] {
+            check_of(&RMA, name, head);
+        }
     }
 }

@@ -9,13 +9,21 @@ use comet_core::kernel::Class;
 
 use crate::record::{RankStat, Run};
 
-/// A foreign suite.
+/// A foreign suite, or a part of one that is a program of its own.
 #[derive(Debug)]
 pub struct Suite {
     /// Name of the suite in records of imports (`osu`).
     pub id: &'static str,
     /// Name of the suite in sentences, and before the names in aliases of kernels (`OSU`).
     pub name: &'static str,
+    /// Name of the rules, of the layout and of the import, which parts of a suite share (`imb`).
+    pub family: &'static str,
+    /// Words that its texts alone have among those of the family; none for what remains.
+    pub(crate) words: &'static [&'static str],
+    /// Names of its benchmarks that have no kernel.
+    pub missing: &'static [&'static str],
+    /// Unit in bytes of all of its lengths.
+    pub unit_bytes: u64,
     /// Start of the titles in its output.
     pub(crate) title: &'static str,
     /// The benchmarks whose output is known.
@@ -74,12 +82,14 @@ pub enum Numbers {
     Barrier,
     /// The same of a collective among neighbours, below the time to make their graph.
     Neighbours,
-    /// The time of a transfer to or from the memory of another rank.
+    /// The time of a transfer to or from the memory of another rank, and its rate where there is one.
     Remote,
     /// The same of one element, whose length stands in the only row.
     RemoteElement,
     /// A rate of such transfers.
     RemoteRate,
+    /// The time of transfers of one rank with all others, and a rate that counts one of them.
+    RemoteAll,
 }
 
 impl Numbers {
@@ -93,19 +103,25 @@ impl Numbers {
             Self::Reduction => 'r',
             Self::Barrier => 'b',
             Self::Neighbours => 'n',
-            Self::Remote | Self::RemoteElement => 'o',
+            Self::Remote | Self::RemoteElement | Self::RemoteAll => 'o',
             Self::RemoteRate => 'u',
         }
     }
 
     /// True if the benchmark runs between two ranks.
     pub fn is_of_two(self) -> bool {
-        matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth) || self.is_remote()
+        let is_of_messages = matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth);
+        is_of_messages || (self.is_remote() && self != Self::RemoteAll)
     }
 
-    /// True if the benchmark reaches the memory of another rank.
+    /// True if the benchmark reaches the memory of other ranks.
     pub fn is_remote(self) -> bool {
-        matches!(self, Self::Remote | Self::RemoteElement | Self::RemoteRate)
+        matches!(self, Self::Remote | Self::RemoteElement | Self::RemoteRate | Self::RemoteAll)
+    }
+
+    /// True if it has more than one length.
+    pub fn has_lengths(self) -> bool {
+        !matches!(self, Self::Barrier | Self::RemoteElement)
     }
 
     /// The class of such kernels.
@@ -117,7 +133,8 @@ impl Numbers {
             | Self::MessageRate
             | Self::Remote
             | Self::RemoteElement
-            | Self::RemoteRate => Class::PointToPoint,
+            | Self::RemoteRate
+            | Self::RemoteAll => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
             Self::Windows(_)
             | Self::Parallel(_)
@@ -129,10 +146,30 @@ impl Numbers {
     }
 }
 
+/// All suites; the part of a suite that needs no words of its own is the last.
+static ALL: [&Suite; 4] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::SUITE];
+
+/// The parts of the suite `name`.
+pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {
+    ALL.into_iter().filter(move |suite| suite.family == name)
+}
+
 /// The suite that printed `text`, by the titles in it.
 pub fn of_text(text: &str) -> Option<&'static Suite> {
     let is_title = |start: &str| text.lines().any(|line| line.trim_start().starts_with(start));
-    [&osu::SUITE, &imb::SUITE].into_iter().find(|suite| is_title(suite.title))
+    let has_words = |words: &[&str]| words.is_empty() || words.iter().any(|of| text.contains(of));
+    ALL.into_iter().find(|suite| is_title(suite.title) && has_words(suite.words))
+}
+
+/// The benchmarks of the suite `name` for which `run` was asked by their names.
+pub(crate) fn asked(name: &str, run: &Run) -> Vec<(&'static Suite, &'static Benchmark)> {
+    let words = run.config.get("select").and_then(|words| words.as_array());
+    let of_word = |word: &serde_json::Value| {
+        let (prefix, benchmark) = word.as_str()?.split_once(':')?;
+        let suite = family(name).find(|suite| suite.name.eq_ignore_ascii_case(prefix))?;
+        Some((suite, suite.find(benchmark)?))
+    };
+    words.into_iter().flatten().filter_map(of_word).collect()
 }
 
 impl Suite {
@@ -144,17 +181,6 @@ impl Suite {
     /// The benchmark that the kernel `id` stands for.
     pub(crate) fn of_kernel(&self, id: &str) -> Option<&'static Benchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.kernel == id)
-    }
-
-    /// The names by which `run` was asked for benchmarks.
-    pub(crate) fn asked(&self, run: &Run) -> Vec<&'static str> {
-        let words = run.config.get("select").and_then(|words| words.as_array());
-        let name = |word: &serde_json::Value| {
-            let (suite, name) = word.as_str()?.split_once(':')?;
-            let benchmark = self.find(name).filter(|_| suite.eq_ignore_ascii_case(self.name))?;
-            Some(benchmark.name)
-        };
-        words.into_iter().flatten().filter_map(name).collect()
     }
 }
 
@@ -198,13 +224,14 @@ pub enum Effect {
 /// No value of an option: it is refused.
 const REFUSED: Effect = Effect::Only(&[]);
 
-const fn flag(
+const fn of(
+    programs: &'static str,
     names: &'static [&'static str],
     value: FlagValue,
     effect: Effect,
     meaning: &'static str,
 ) -> Flag {
-    Flag { names, programs: "", value, effect, meaning }
+    Flag { names, programs, value, effect, meaning }
 }
 
 #[cfg(test)]
@@ -234,8 +261,7 @@ mod tests {
 
     #[test]
     fn names_kernels_and_options_are_unique_in_a_suite() {
-        check(&imb::SUITE);
-        check(&osu::SUITE);
+        ALL.into_iter().for_each(check);
         // The line about the graph tells programs among neighbours from others.
         let title = |program: &Benchmark| (program.title, program.numbers == Numbers::Neighbours);
         let titles = osu::SUITE.benchmarks.iter().map(title);

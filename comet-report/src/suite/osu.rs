@@ -8,13 +8,17 @@ use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency,
     Reduction, Remote, RemoteElement, RemoteRate,
 };
-use super::{Benchmark, Effect, Flag, FlagValue, REFUSED, Suite};
+use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
 
 /// The suite.
 pub static SUITE: Suite = Suite {
     id: "osu",
     name: "OSU",
+    family: "osu",
+    words: &[],
+    missing: &[],
+    unit_bytes: 1,
     title: "# OSU ",
     benchmarks: PROGRAMS,
     flags: FLAGS,
@@ -156,16 +160,6 @@ pub fn kinds(program: &Benchmark) -> String {
 }
 
 /// An option of the kinds of `programs`.
-const fn of(
-    programs: &'static str,
-    names: &'static [&'static str],
-    value: FlagValue,
-    effect: Effect,
-    meaning: &'static str,
-) -> Flag {
-    Flag { names, programs, value, effect, meaning }
-}
-
 #[rustfmt::skip] // One option a line, as far as it goes.
 const FLAGS: &[Flag] = &[
     of("", &["-m", "--message-size"], Needed("[MIN:][MAX]"), Obeyed, "lengths in bytes, doubling"),

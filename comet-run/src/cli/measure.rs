@@ -156,6 +156,9 @@ pub(crate) struct EffortArgs {
     /// Under --rules imb, operations of a loop as a multiple of the number of ranks, fewer as messages become as long as SIZE; with ,rooted of operations with a root alone [default: by --loop-limits]
     #[arg(long, value_name = "SIZE[,rooted]", value_parser = parse_multiples, hide_short_help = true)]
     pub(crate) loop_multiples: Option<Multiples>,
+    /// Under --rules imb, most operations of a loop in which each is complete before the next one begins, as transfers with a fence or a flush each are [default: --repetitions, or 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
+    pub(crate) loop_completed: Option<u32>,
     /// Least pause before each case, a tenth of the samples of the case before where they took longer [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) pause: Option<Duration>,
@@ -177,6 +180,14 @@ pub(crate) struct EffortArgs {
     /// Time from the start of the first launch to that of the last
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) over: Option<Duration>,
+}
+
+impl EffortArgs {
+    /// Limits of a loop by the rules of IMB.
+    pub(crate) fn loop_limits(&self) -> LoopLimits {
+        let (multiples, completed) = (self.loop_multiples, self.loop_completed);
+        LoopLimits { multiples, completed, ..self.loop_limits.unwrap_or(LoopLimits::IMB) }
+    }
 }
 
 /// Outputs of a run.

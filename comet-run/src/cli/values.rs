@@ -121,7 +121,7 @@ pub(crate) fn parse_loop_limits(text: &str) -> Result<LoopLimits, String> {
         _ => return Err(expected.into()),
     };
     let bytes = if size == "none" { u64::MAX } else { parse_bytes(size)? };
-    Ok(LoopLimits { bytes, ns: ns(time)?, sweep_ns: ns(of_all)?, multiples: None })
+    Ok(LoopLimits { bytes, ns: ns(time)?, sweep_ns: ns(of_all)?, ..LoopLimits::NONE })
 }
 
 /// Reads the longest length of loops with a multiple of the number of ranks, such as `4Mi`, or
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn limits_of_loops_are_two_or_three_each_of_which_may_be_none() {
         let limits =
-            |bytes, ns, sweep_ns| Some(LoopLimits { bytes, ns, sweep_ns, multiples: None });
+            |bytes, ns, sweep_ns| Some(LoopLimits { bytes, ns, sweep_ns, ..LoopLimits::NONE });
         let none = f64::INFINITY;
         check(
             parse_loop_limits,

@@ -295,6 +295,9 @@ fn loop_limits(limits: LoopLimits) -> Value {
         "s": s(limits.ns),
         "all_lengths_s": s(limits.sweep_ns),
     });
+    if let Some(n) = limits.completed {
+        found["completed"] = json!(n);
+    }
     if let Some(Multiples { longest_bytes, of_rooted }) = limits.multiples {
         found["multiples"] = json!({"longest_bytes": longest_bytes, "of_rooted": of_rooted});
     }

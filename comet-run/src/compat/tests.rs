@@ -319,7 +319,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1 PingPong --ranks=1",
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
-        ("IMB-RMA", "IMB-RMA is not here, but IMB-MPI1 is (write IMB-MPI1)"),
+        ("IMB-NBC", "IMB-NBC is not here, but IMB-MPI1, IMB-EXT and IMB-RMA are (write IMB-RMA)"),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
     }
@@ -494,10 +494,10 @@ fn help_names_what_is_understood() {
 #[test]
 fn every_program_here_is_an_alias_of_a_kernel() {
     let infos = catalogue::infos();
-    for (prefix, suite) in [("OSU", &osu_suite::SUITE), ("IMB", &imb_suite::SUITE)] {
+    for suite in [&osu_suite::SUITE, &imb_suite::SUITE, &imb_suite::EXT, &imb_suite::RMA] {
         for benchmark in suite.benchmarks {
             let info = infos.iter().find(|info| info.id() == benchmark.kernel);
-            let alias = format!("{prefix}:{}", benchmark.name);
+            let alias = format!("{}:{}", suite.name, benchmark.name);
             assert!(info.expect("a kernel").aliases.contains(&&*alias), "{alias}");
         }
     }

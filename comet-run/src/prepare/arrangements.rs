@@ -11,7 +11,8 @@ use comet_core::topology::Topology;
 use super::Override;
 
 /// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The
-/// word `max` is as many groups as there are ranks for. Datatypes come last, as they differ the slowest.
+/// word `max` is as many groups as there are ranks for. A kernel with a number of ranks of its own has
+/// no other. Datatypes come last, as they differ the slowest.
 pub(super) fn of(
     info: &KernelInfo,
     overrides: &[Override],
@@ -24,7 +25,10 @@ pub(super) fn of(
     let has_max =
         overrides.iter().any(|change| *change.axis == GROUPS && change.values.contains("max"));
     let n_ranks = topology.n_ranks();
-    let (procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
+    let (mut procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
+    if let Some(own) = info.n_ranks {
+        procs = vec![own.min(n_ranks) as u64];
+    }
     let of_procs = |procs: u64| {
         let procs = usize::try_from(procs).unwrap_or(n_ranks);
         let most = if has_max { (n_ranks / procs).max(1) } else { n_ranks };

@@ -143,3 +143,123 @@ fn values_that_imb_does_not_have_are_refused_with_those_that_it_has() {
         assert_eq!(refusal(line), sentence, "{line}");
     }
 }
+
+#[test]
+fn programs_of_windows_have_lengths_counts_and_ranks_of_their_own() {
+    let run = |names: &str, rest: &str| format!("run {names} --rules imb --format imb{rest}");
+    let sizes = " --sizes 0,4..4194304*2";
+    for (line, expected) in [
+        ("IMB-EXT unidir_put", run("IMB-EXT:Unidir_Put", &format!("{sizes} --ranks 2"))),
+        (
+            "IMB-EXT Window -npmin 4 --ranks=8",
+            run("IMB-EXT:Window", &format!("{sizes} --axis procs=4..max*2,max --ranks=8")),
+        ),
+        // The least length is a float, whatever the powers of two.
+        (
+            "IMB-EXT Accumulate Bidir_Get -msglog 3:4 -multi 0 --ranks=4",
+            run(
+                "IMB-EXT:Accumulate IMB-EXT:Bidir_Get",
+                " --loop-limits 40Mi,10s,10s --sizes 0,4..16*2 --axis procs=2..max*2,max --axis \
+                 groups=max --label imb_multi=0 --ranks=4",
+            ),
+        ),
+        (
+            "IMB-EXT Unidir_Get -msglog 1",
+            run("IMB-EXT:Unidir_Get", " --loop-limits 40Mi,10s,10s --sizes 0 --ranks 2"),
+        ),
+        (
+            "IMB-RMA Put_local -msglog 3:4 -aggregate_mode non_aggregate",
+            run(
+                "IMB-RMA:Put_local",
+                " --loop-limits 40Mi,10s,10s --sizes 0,8..16*2 --axis aggregate=non_aggregate \
+                 --ranks 2",
+            ),
+        ),
+        // A row of one element has no lengths, but the head has.
+        (
+            "IMB-RMA Fetch_and_op -iter 20",
+            run(
+                "IMB-RMA:Fetch_and_op",
+                " --repetitions 20 --label imb_lengths=0,1..4194304*2 --ranks 2",
+            ),
+        ),
+        (
+            "IMB-RMA Unidir_put -iter 500 -root_shift off -sync on",
+            run(
+                "IMB-RMA:Unidir_put",
+                " --repetitions 500 --loop-completed 100 --sizes 0,1..4194304*2 --ranks 2",
+            ),
+        ),
+        (
+            "IMB-RMA Unidir_put -iter 1000,20,150",
+            run(
+                "IMB-RMA:Unidir_put",
+                " --loop-completed 150 --loop-limits 20Mi,10s,210s --sizes 0,1..4194304*2 --ranks 2",
+            ),
+        ),
+        (
+            "IMB-RMA Unidir_put -iter_policy off",
+            run(
+                "IMB-RMA:Unidir_put",
+                " --loop-completed 1000 --loop-limits none,none,210s --sizes 0,1..4194304*2 --ranks 2",
+            ),
+        ),
+    ] {
+        check(line, &expected);
+    }
+}
+
+#[test]
+fn lengths_of_a_list_have_the_unit_of_their_program_and_counts_of_their_own() {
+    let path = std::env::temp_dir().join(format!("comet-windows-{}", std::process::id()));
+    std::fs::write(&path, "3\n8\n").unwrap();
+    for (program, unit, benchmark) in [("IMB-EXT", 4, "Window"), ("IMB-RMA", 1, "Accumulate")] {
+        let line = format!("{program} {benchmark} -iter 10 -msglen {} --ranks=2", path.display());
+        let words = translated(&line).unwrap().words.join(" ");
+        let part = format!("--repetitions 10 --loop-completed 100 --unit {unit} --sizes 3,8");
+        assert!(words.contains(&part), "{words}");
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn programs_of_windows_list_their_benchmarks_and_refuse_others() {
+    let Err(Stop::Help(listed)) = translated("IMB-RMA -list") else { panic!("-list measures") };
+    assert!(listed.starts_with("List of benchmarks:\nIMB-RMA:\n    Accumulate\n"), "{listed}");
+    for lines in [
+        "    Compare_and_swap\n        Uses MPI_INT data type\n    Exchange_get\n",
+        "    Get_all_local (non-default)\n    Get_local (non-default)\n",
+    ] {
+        assert!(listed.contains(lines), "{listed}");
+    }
+    let all = translated("IMB-RMA").unwrap();
+    assert!(!all.words.contains(&"IMB-RMA:Get_local".into()), "{all:?}");
+    assert_eq!(all.notes, ["Truly_passive_put is left out: it has no kernel here"]);
+    for line in ["IMB-RMA Unidir_put", "IMB-EXT", "IMB-RMA Put_local -exclude truly_passive_put"] {
+        assert_eq!(translated(line).unwrap().notes, [""; 0], "{line}");
+    }
+    let notes = translated("IMB-RMA One_put_all -aggregate_mode aggregate -root_shift on").unwrap();
+    assert_eq!(
+        notes.notes,
+        [
+            "-root_shift on has no effect: no operation has a root",
+            "-aggregate_mode aggregate has no effect: transfers of what is named end in one way"
+        ]
+    );
+    for (line, part) in [
+        ("IMB-EXT Unidir_Puts", "IMB-EXT: Unidir_Puts is not here; did you mean Unidir_Put"),
+        ("IMB-RMA Truly_passive_put", "IMB-RMA: Truly_passive_put is not here"),
+        ("IMB-RMA -off_cache 1", "-off_cache 1 is not supported: all transfers of a window"),
+        ("IMB-EXT -data_type int", "IMB-EXT: -data_type is unknown, but -npmin "),
+        ("IMB-MPI1 -aggregate_mode multi", "IMB-MPI1: -aggregate_mode is unknown"),
+        (
+            "IMB-RMA -aggregate_mode both",
+            "'both' for -aggregate_mode: it is aggregate, non_aggregate or multi, which is both \
+             (write multi)",
+        ),
+        ("IMB-EXT Unidir_Put --ranks=1", "IMB-EXT: --ranks=1 is too few for a pair"),
+    ] {
+        let sentence = refusal(line);
+        assert!(sentence.contains(part), "{line}: {sentence}");
+    }
+}

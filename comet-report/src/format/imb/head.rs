@@ -1,0 +1,196 @@
+//! The head of a text of IMB, and the lines between the rules above a table.
+
+use std::ops::Range;
+
+use comet_core::kernel::{Axis, DATATYPE, ELEMENT};
+use comet_core::sweep;
+use comet_core::topology::RankGrid;
+
+use super::super::foreign::{Block, n_groups, procs};
+use super::LENGTHS_LABEL;
+use crate::record::{Machine, Point, Run};
+use crate::suite::imb::{AGGREGATE, SUITE, WIDTH, remark};
+use crate::suite::{self, Suite};
+
+/// The lines before the first table of `run`, in the layout of `version`.
+pub(super) fn start(run: &Run, version: &str) -> String {
+    let rule = rule(5);
+    let program = format!("{} {}", run.suite.name, run.suite.version);
+    let (program, part) = (program.trim_end(), part(run).name);
+    let mut text = format!("{rule}\n#    {program}, in the layout of {part} {version}\n{rule}\n");
+    text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
+    text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
+    text += &sizes(run).map_or(String::new(), lengths);
+    let [datatype, element] =
+        [(&DATATYPE, "byte"), (&ELEMENT, "float")].map(|(axis, name)| chosen(run, axis, name));
+    text += &format!("# MPI_Datatype                   :   {datatype} \n");
+    text += &format!("# MPI_Datatype for reductions    :   {element} \n");
+    text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
+    text += &mode(run);
+    let asked = suite::asked(SUITE.family, run);
+    if !asked.is_empty() {
+        text += "\n# List of Benchmarks to run:\n\n";
+    }
+    for (_, benchmark) in asked {
+        text += &format!("# {}\n", benchmark.name);
+        text += &remark(benchmark).map_or(String::new(), |remark| format!("#     {remark}\n"));
+    }
+    text
+}
+
+/// The part whose benchmarks alone `run` was asked for; that of messages if there is none.
+fn part(run: &Run) -> &'static Suite {
+    let asked = suite::asked(SUITE.family, run);
+    let first = asked.first().map_or(&SUITE, |(suite, _)| *suite);
+    if asked.iter().all(|(suite, _)| suite.id == first.id) { first } else { &SUITE }
+}
+
+/// Lines with the ends of the transfers of a table, where they are of either kind.
+pub(super) fn aggregation(point: &Point) -> String {
+    let mode = point.params.get(AGGREGATE).map(|mode| mode.to_string().to_uppercase());
+    mode.map_or(String::new(), |mode| format!("#\n#    MODE: {} \n#\n", mode.replace('_', "-")))
+}
+
+/// The facts of the system and of MPI that the record holds, under the titles of IMB.
+fn system(run: &Run) -> String {
+    let machine = run.machines.first();
+    let of_machine = |fact: fn(&Machine) -> Option<&String>| fact(machine?).map(String::as_str);
+    let of_mpi = |name: &str| run.transport.facts.get("mpi")?.get(name)?.as_str();
+    let level = of_mpi("thread_level").map(|level| format!("MPI_THREAD_{}", level.to_uppercase()));
+    let facts = [
+        ("Machine               ", of_machine(|m| Some(&m.cpu.arch))),
+        ("System                ", of_machine(|m| m.os.kernel.as_ref()).map(|_| "Linux")),
+        ("Release               ", of_machine(|m| m.os.kernel.as_ref())),
+        ("Version               ", of_machine(|m| m.kernel.build.as_ref())),
+        ("MPI Version           ", of_mpi("standard").map(|name| name.trim_start_matches("MPI "))),
+        ("MPI Thread Environment", level.as_deref()),
+    ];
+    let known = facts.into_iter().filter_map(|(title, fact)| Some((title, fact?)));
+    let known = known.filter(|(_, fact)| !fact.is_empty());
+    known.map(|(title, fact)| format!("# {title}: {fact}\n")).collect()
+}
+
+/// The lengths of a run.
+fn sizes(run: &Run) -> Option<&str> {
+    let of_barriers = run.labels.get(LENGTHS_LABEL).map(String::as_str);
+    of_barriers.or_else(|| run.config.get("sizes")?.as_str())
+}
+
+/// The least and the largest length of a range; `None` for a list.
+fn range(sizes: &str) -> Option<[u64; 2]> {
+    let values = sweep::parse(sizes, None).ok().filter(|_| sizes.contains(".."))?;
+    Some([*values.first()?, *values.last()?])
+}
+
+/// Lines with the least and the largest length in bytes of a range, or about a list.
+fn lengths(sizes: &str) -> String {
+    match range(sizes) {
+        Some([min, max]) => format!(
+            "# Minimum message length in bytes:   {min}\n\
+             # Maximum message length in bytes:   {max}\n#\n"
+        ),
+        None => "# Message lengths were user defined\n#\n".into(),
+    }
+}
+
+/// The largest length of a run, if that is a range, or else that of the standard mode.
+pub(super) fn longest_bytes(run: Option<&Run>) -> u64 {
+    run.and_then(|run| range(sizes(run)?)).map_or(STANDARD_LONGEST, |[_, max]| max)
+}
+
+/// The largest length of a run in standard mode.
+const STANDARD_LONGEST: u64 = 4_194_304;
+
+/// Lengths of a run in standard mode, of which all are whole numbers of `unit_bytes`.
+fn standard_sizes(unit_bytes: u64) -> String {
+    format!("0,{unit_bytes}..{STANDARD_LONGEST}*2")
+}
+
+/// A line with the mode of a run by the rules of IMB: standard, whose results are comparable, or
+/// optional, with what the user has changed.
+fn mode(run: &Run) -> String {
+    let number = |name: &str, part: &str| run.config.get(name)?.get(part)?.as_f64();
+    let text = |name: &str| run.config.get(name).and_then(|value| value.as_str());
+    if text("rules") != Some(SUITE.family) {
+        return String::new();
+    }
+    // The time of all lengths follows from that of one and from the lengths.
+    let limits = ["bytes", "s"].map(|part| number("loop_limits", part));
+    let is_set = |name: &str| run.config.get(name).is_some_and(|value| !value.is_null());
+    let asked = suite::asked(SUITE.family, run);
+    let unit_bytes = asked.first().map_or(1, |(suite, _)| suite.unit_bytes);
+    let has_lengths = asked.is_empty() || asked.iter().any(|(_, of)| of.numbers.has_lengths());
+    let has = |part: &str| run.config.get("loop_limits").is_some_and(|of| of.get(part).is_some());
+    let sizes = standard_sizes(unit_bytes);
+    let others = [
+        ("lengths", has_lengths && text("sizes") != Some(&sizes)),
+        ("operations", is_set("repetitions") || is_set("warm_up") || has("completed")),
+        ("limits", limits != STANDARD_LIMITS.map(Some) || has("multiples")),
+    ];
+    let others: Vec<&str> = others.iter().filter(|(_, is)| *is).map(|(what, _)| *what).collect();
+    match others[..] {
+        [] => "# note: standard mode: lengths, operations and limits are those of IMB\n".into(),
+        _ => format!("# note: optional mode: other {} than those of IMB\n", others.join(", ")),
+    }
+}
+
+/// Limits of the loops of such a run: data in bytes, and time in seconds.
+const STANDARD_LIMITS: [f64; 2] = [41_943_040.0, 10.0];
+
+/// The name in MPI of the type that the user chose on `axis`, or else of the type `default`.
+fn chosen(run: &Run, axis: &Axis, default: &str) -> String {
+    let chosen = run.config.get("axis").and_then(|axes| axes.get(axis.name)?.as_str());
+    format!("MPI_{}", chosen.unwrap_or(default).to_uppercase())
+}
+
+/// The order of the ranks, if they were renumbered.
+fn map(block: &Block<'_>) -> Option<RankGrid> {
+    let map: RankGrid = block.run?.config.get("map")?.as_str()?.parse().ok()?;
+    Some(map).filter(|map| map.moves_ranks())
+}
+
+/// Rank of the job with the number `number` in the order of `map`.
+fn rank_of(map: RankGrid, number: u64) -> u64 {
+    usize::try_from(number).map_or(number, |number| map.rank_of(number) as u64)
+}
+
+/// Lines with the number of processes that take part, and of the others.
+pub(super) fn processes(block: &Block<'_>) -> String {
+    let own = procs(block.first);
+    let of_group = if block.benchmark.numbers.is_of_two() { Some(2) } else { own };
+    let Some(of_group) = of_group else { return String::new() };
+    let n_groups = n_groups(block.first);
+    let active = n_groups * of_group;
+    let world = block.run.map(|run| run.world.size as u64).or(own).unwrap_or(active);
+    let others = match world.saturating_sub(active) {
+        0 => String::new(),
+        1 => "# ( 1 additional process waiting in MPI_Barrier)\n".into(),
+        n => format!("# ( {n} additional processes waiting in MPI_Barrier)\n"),
+    };
+    let map = map(block);
+    let ranks = |numbers: Range<u64>| -> String {
+        let rank = |number| map.map_or(number, |map| rank_of(map, number));
+        numbers.map(|number| format!("{:>5}", rank(number))).collect()
+    };
+    if n_groups == 1 {
+        let Some(map) = map else { return format!("# #processes = {active} \n{others}") };
+        let row = (map.n_ranks() / map.n_rows()) as u64;
+        let starts = (0..active).step_by(map.n_ranks() / map.n_rows());
+        let rows = starts.map(|start| format!("# {}\n# \n", ranks(start..active.min(start + row))));
+        let rows: String = rows.collect();
+        return format!("# #processes = {active}; rank order (rowwise): \n{rows}{others}");
+    }
+    let ranks = |group| {
+        let ranks = ranks(group * of_group..(group + 1) * of_group);
+        format!("# Group {group:>2}: {ranks}\n# \n")
+    };
+    let groups: String = (0..n_groups).map(ranks).collect();
+    format!(
+        "# ( {n_groups} groups of {of_group} processes each running simultaneous ) \n{groups}{others}"
+    )
+}
+
+/// A line as long as so many columns.
+pub(super) fn rule(n_columns: usize) -> String {
+    format!("#{}", "-".repeat(n_columns * WIDTH - 1))
+}

@@ -1,0 +1,223 @@
+//! Text of IMB: heads, rows, and the words where a length is left out.
+
+use super::super::foreign::tests::records;
+use super::*;
+use crate::fixture::{check_golden, render};
+use crate::record::{Failure, Machine, Outcome, Param, PointStatus, Record};
+use comet_core::definition::Definition;
+
+#[test]
+fn it_looks_as_it_did() {
+    check_golden("format-imb.txt", &render("imb", &records("imb")));
+    check_golden("format-imb-3.2.txt", &render("imb-3.2", &records("imb")));
+}
+
+/// Points of `kernel` of `suite` by `definition`, one for each value of the axis with the ends of
+/// transfers, or one without; of 1024 bytes if it has lengths.
+fn of_windows(suite: &str, kernel: &str, definition: Definition, modes: &[&str]) -> Vec<Record> {
+    let records = records("imb");
+    let is_call = |record: &&Record| matches!(record, Record::Point(of) if of.kernel == "bcast");
+    let Some(Record::Point(call)) = records.iter().find(is_call) else { unreachable!() };
+    let of_mode = |mode: Option<&str>| {
+        let mut point = call.clone();
+        point.measured_mut().unwrap().numbers.value.definition = definition.name().into();
+        (point.suite, point.kernel) = (suite.to_owned().into(), kernel.to_owned().into());
+        let mode = mode.map(|mode| ("aggregate".to_owned(), Param::Label(mode.into())));
+        let has_length = !["fetch_and_op", "compare_and_swap"].contains(&kernel);
+        point.params.0.retain(|(name, _)| name != "length_bytes" || has_length);
+        point.params.0.splice(0..0, mode);
+        Record::Point(point)
+    };
+    match modes {
+        [] => vec![of_mode(None)],
+        modes => modes.iter().map(|mode| of_mode(Some(*mode))).collect(),
+    }
+}
+
+#[test]
+fn windows_look_as_they_did() {
+    let (first, last) = (["aggregate", "non_aggregate"], ["non_aggregate", "aggregate"]);
+    let (of_loop, of_one) = (Definition::LoopMean, Definition::TestNode);
+    let run = |names: &[&str]| {
+        let mut run = records("imb").swap_remove(0);
+        let Record::Run(of) = &mut run else { unreachable!() };
+        of.config.insert("select".into(), serde_json::json!(names));
+        of.config.insert("sizes".into(), "0,4..4194304*2".into());
+        vec![run]
+    };
+    let text = render(
+        "imb",
+        &[
+            run(&["IMB-EXT:Window", "IMB-EXT:Unidir_Put", "IMB-EXT:Accumulate"]),
+            of_windows("imb-ext", "window", of_loop, &[]),
+            of_windows("imb-ext", "unidir_put", of_loop, &first),
+            of_windows("imb-ext", "accumulate", of_loop, &first),
+        ]
+        .concat(),
+    );
+    check_golden("format-imb-ext.txt", &text);
+    let text = render(
+        "imb",
+        &[
+            run(&["IMB-RMA:Put_local", "IMB-RMA:One_put_all", "IMB-RMA:Compare_and_swap"]),
+            of_windows("imb-rma", "put_local", of_one, &last),
+            of_windows("imb-rma", "one_put_all", of_one, &[]),
+            of_windows("imb-rma", "exchange_put", of_loop, &[]),
+            of_windows("imb-rma", "compare_and_swap", of_one, &last),
+        ]
+        .concat(),
+    );
+    check_golden("format-imb-rma.txt", &text);
+}
+
+#[test]
+fn each_mode_of_a_benchmark_has_a_row_where_a_length_is_left_out() {
+    let memory = refusal::of_memory(8, 4);
+    let points = of_windows("imb-ext", "unidir_put", Definition::LoopMean, &["aggregate"; 2]);
+    let mut all = vec![records("imb").swap_remove(0)];
+    for (index, record) in points.iter().cycle().take(4).cloned().enumerate() {
+        let Record::Point(mut point) = record else { unreachable!() };
+        let mode = if index < 2 { "aggregate" } else { "non_aggregate" };
+        point.params.0[0].1 = Param::Label(mode.into());
+        let (status, message) = (PointStatus::Skipped, memory.clone());
+        point.outcome = Outcome::Failed(Failure { status, message });
+        all.push(Record::Point(point));
+    }
+    let text = render("imb", &all);
+    assert_eq!(text.matches("\n         1024 out-of-mem.;").count(), 2, "{text}");
+    assert_eq!(text.matches("#    MODE: ").count(), 2, "{text}");
+}
+
+#[test]
+fn the_head_has_the_lines_of_the_real_program() {
+    let mut records = records("imb");
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    let mut machine = Machine::default();
+    machine.cpu.arch = "x86_64".into();
+    machine.os.kernel = Some("6.18.44-fc-v595".into());
+    machine.kernel.build = Some("#1 SMP PREEMPT_DYNAMIC @0".into());
+    run.machines = vec![machine];
+    let facts = serde_json::json!({"standard": "MPI 3.1", "thread_level": "funneled"});
+    run.transport.facts = [("mpi".to_owned(), facts)].into();
+    run.config.insert("sizes".into(), "0,1..4194304*2".into());
+    run.config.insert("select".into(), serde_json::json!(["imb:pingpong", "IMB:Barrier"]));
+    let text = render("imb", &records);
+    // From the output of IMB-MPI1 2021.11, but for the level, which it names on request.
+    for lines in [
+        "# Machine               : x86_64\n# System                : Linux\n\
+         # Release               : 6.18.44-fc-v595\n\
+         # Version               : #1 SMP PREEMPT_DYNAMIC @0\n\
+         # MPI Version           : 3.1\n# MPI Thread Environment: MPI_THREAD_FUNNELED\n\n\n",
+        "# Minimum message length in bytes:   0\n\
+         # Maximum message length in bytes:   4194304\n#\n\
+         # MPI_Datatype                   :   MPI_BYTE \n",
+        "\n# List of Benchmarks to run:\n\n# PingPong\n# Barrier\n",
+    ] {
+        assert!(text.contains(lines), "{text}");
+    }
+}
+
+/// The first point of `kernel` at `length_bytes`, left out with the reason `message`.
+fn refused(records: &[Record], kernel: &str, length_bytes: u64, message: &str) -> Record {
+    let points = records.iter().filter_map(|record| match record {
+        Record::Point(point) if point.kernel == kernel => Some(point.clone()),
+        _ => None,
+    });
+    let mut point = points.into_iter().next().unwrap();
+    let (name, length) = ("length_bytes".to_owned(), Param::Number(length_bytes));
+    point.params.0.retain(|(known, _)| *known != name);
+    point.params.0.push((name, length));
+    let (status, message) = (PointStatus::Skipped, message.to_owned());
+    point.outcome = Outcome::Failed(Failure { status, message });
+    Record::Point(point)
+}
+
+#[test]
+fn the_first_length_without_memory_or_time_has_a_row_and_longer_ones_have_none() {
+    let records = records("imb");
+    let memory = refusal::of_memory(3 << 30, 1 << 30);
+    let time = refusal::of_time(2e9, 1e9);
+    let of_mem = " out-of-mem.; needed X=   3.001 GB; use flag \"-mem X\" or MAX_MEM_USAGE>=X \
+                  (IMB_mem_info.h)\n";
+    let time_out = " time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use \
+                    \"-time X\" or SECS_PER_SAMPLE=X (IMB_settings.h) to increase time limit.\n";
+    let no_ranks = "needs 4 ranks, there are 2";
+    for (kernel, message, length, row) in [
+        ("bcast", &*memory, 2048, format!("\n         2048{of_mem}")),
+        ("uniband", &*time, 2048, format!("\n         2048{time_out}")),
+        ("barrier", &*time, 0, format!("\n      4194304{time_out}")),
+        ("bcast", no_ranks, 2048, format!("\n# skipped: 2048 bytes: {no_ranks}\n")),
+        // As import has them.
+        ("bcast", of_mem.trim(), 2048, format!("\n         2048{of_mem}")),
+    ] {
+        let points = [length, 4096].map(|length| refused(&records, kernel, length, message));
+        let text = render("imb", &[&records[..1], &points].concat());
+        assert!(text.contains(&row), "{kernel}: {text}");
+        assert_eq!(text.contains("4096"), message == no_ranks, "{kernel}: {text}");
+    }
+}
+
+#[test]
+fn each_group_has_a_row_without_memory_where_each_has_one_with_numbers() {
+    let mut records = records("imb");
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    run.labels.insert(ROWS_LABEL.into(), "1".into());
+    let memory = refusal::of_memory(8, 4);
+    let Record::Point(mut point) = refused(&records, "bcast", 8, &memory) else { unreachable!() };
+    point.params.0.push((comet_core::kernel::GROUPS.name.into(), Param::Number(2)));
+    let text = render("imb", &[records.swap_remove(0), Record::Point(point)]);
+    for group in ["\n\n            0            8 out-of-mem.;", "\n            1            8 out"]
+    {
+        assert!(text.contains(group), "{text}");
+    }
+}
+
+#[test]
+fn the_head_names_the_mode_and_the_types() {
+    let mut records = records("imb");
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    let limits = serde_json::json!({"bytes": 41_943_040, "s": 10.0, "all_lengths_s": 210.0});
+    run.config.insert("rules".into(), "imb".into());
+    run.config.insert("loop_limits".into(), limits);
+    run.config.insert("sizes".into(), "0,1..4194304*2".into());
+    let standard = "# note: standard mode: lengths, operations and limits are those of IMB\n";
+    assert!(render("imb", &records).contains(standard));
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    run.config.insert("repetitions".into(), 5.into());
+    run.config.insert("sizes".into(), "8".into());
+    run.config.insert("axis".into(), serde_json::json!({"datatype": "int"}));
+    let text = render("imb", &records);
+    for line in [
+        "# note: optional mode: other lengths, operations than those of IMB\n",
+        "# MPI_Datatype                   :   MPI_INT \n\
+         # MPI_Datatype for reductions    :   MPI_FLOAT \n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_megabyte_depends_on_the_version() {
+    assert_eq!(Imb::NEW.rate(1, 1 << 20, 1.0), 1_048_576.0);
+    assert_eq!(Imb::V3_2.rate(1, 1 << 20, 1.0), 1e6);
+    assert_eq!(Imb::NEW.rate(2, 0, 1.0), 0.0);
+}
+
+#[test]
+fn without_time_rates_are_0() {
+    let mut records = records("imb");
+    let found = records.iter_mut().find_map(|record| match record {
+        Record::Point(point) if point.kernel == "uniband" => Some(point),
+        _ => None,
+    });
+    let point = found.expect("the records have Uniband");
+    let Outcome::Measured(measured) = &mut point.outcome else { unreachable!() };
+    measured.numbers.quoted_ns = Some(0.0);
+    let text = render("imb", &records);
+    assert!(text.contains("         0.00            0\n") && !text.contains("inf"), "{text}");
+}
+
+#[test]
+fn a_rule_is_as_long_as_its_columns() {
+    assert_eq!(rule(4).len(), 52);
+}

@@ -1,0 +1,90 @@
+//! The programs of IMB: what their command lines have that the others have not.
+
+use comet_report::suite::imb::{EXT, RMA, SUITE, remark};
+use comet_report::suite::{Benchmark, Suite};
+
+use super::super::{Stop, not_here};
+
+/// A program of IMB, with what its runs have without options.
+pub(super) struct Program {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its part of the suite.
+    pub(super) suite: &'static Suite,
+    /// Its letter in the table of options.
+    pub(super) letter: &'static str,
+    /// The shortest message of at least a byte and the longest, as powers of two.
+    pub(super) logs: (u32, u32),
+    /// Operations of each length at most.
+    pub(super) operations: u64,
+    /// The same where each operation is complete before the next one; `None` if none is.
+    pub(super) completed: Option<u64>,
+    /// Data that a loop moves at most, in MiB.
+    pub(super) volume_mib: &'static str,
+    /// True if one job runs its benchmarks of two ranks and of all, on all numbers of ranks.
+    pub(super) is_one_job: bool,
+}
+
+/// All that have kernels here.
+static PROGRAMS: [Program; 3] = [
+    Program {
+        name: "IMB-MPI1",
+        suite: &SUITE,
+        letter: "m",
+        logs: (0, 22),
+        operations: 1000,
+        completed: None,
+        volume_mib: "40",
+        is_one_job: false,
+    },
+    Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
+    Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
+];
+
+/// What the programs of windows have in common.
+const OF_WINDOWS: Program = Program {
+    name: "",
+    suite: &EXT,
+    letter: "",
+    logs: (0, 22),
+    operations: 1000,
+    completed: Some(100),
+    volume_mib: "40",
+    is_one_job: true,
+};
+
+impl Program {
+    /// The program called `name`.
+    pub(super) fn find(name: &str) -> Result<&'static Self, Stop> {
+        PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
+            let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+            let (last, others) = names.split_last().unwrap_or((&"", &[]));
+            let others = others.join(", ");
+            Stop::Wrong(format!("{name} is not here, but {others} and {last} are (write {last})"))
+        })
+    }
+
+    /// The benchmark `word`.
+    pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
+        let unknown = || not_here(self.suite, &format!("{}: ", self.name), word);
+        self.suite.find(word).ok_or_else(unknown)
+    }
+
+    /// True if `word` is a benchmark of the original that has no kernel here.
+    pub(super) fn misses(&self, word: &str) -> bool {
+        self.suite.missing.iter().any(|name| name.eq_ignore_ascii_case(word))
+    }
+
+    /// The names of the benchmarks, as IMB lists them.
+    pub(super) fn listed(&self) -> String {
+        let mut benchmarks: Vec<_> = self.suite.benchmarks.iter().collect();
+        benchmarks.sort_by_key(|benchmark| benchmark.name);
+        let line = |of: &&Benchmark| {
+            let mark = if of.is_default { "" } else { " (non-default)" };
+            let below = remark(of).map_or(String::new(), |remark| format!("        {remark}\n"));
+            format!("    {}{mark}\n{below}", of.name)
+        };
+        let lines: String = benchmarks.iter().map(line).collect();
+        format!("List of benchmarks:\n{}:\n{lines}", self.name)
+    }
+}

@@ -1,0 +1,77 @@
+//! Numbers of ranks, groups and the order of ranks of a command line of IMB.
+
+use comet_report::format::ROWS_LABEL;
+
+use super::super::{Stop, Surroundings};
+use super::Asked;
+
+/// The least number of ranks, unless the user chooses it.
+const NPMIN: u64 = 2;
+
+impl Asked {
+    /// Decides the numbers of ranks: IMB runs a benchmark of all ranks on NPMIN of them, twice as
+    /// many, and so on up to all, and one of two ranks once.
+    pub(super) fn add_ranks(
+        &mut self,
+        has_pair: bool,
+        has_all: bool,
+        around: &Surroundings,
+    ) -> Result<(), Stop> {
+        let program = self.program.name;
+        let all = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
+        if let Some(map) = self.map {
+            self.words.set("--map", map);
+            if !around.is_launched && all.is_none() {
+                self.words.set("--ranks", map.n_ranks());
+            }
+        }
+        // All ranks of the order are there, whichever take part.
+        let has_all_ranks = around.is_launched || self.map.is_some();
+        let is_known = has_all_ranks || all.is_some();
+        let is_one_job = has_all_ranks || self.program.is_one_job;
+        let is_below = |min| all.is_none_or(|all| min < all);
+        // Ranks that this program starts are started anew for each number of them.
+        let mixed = has_pair && has_all && !is_one_job && self.groups.is_none();
+        match self.n_ranks {
+            Some(min) if mixed && is_known && is_below(min) => {
+                let all = all.map_or("P".into(), |all| all.to_string());
+                return Err(Stop::Wrong(format!(
+                    "{program}: -npmin {min} asks for runs on fewer than all ranks, which pairs do \
+                     not need (write -npmin {all}, or name PingPong in a command of its own)"
+                )));
+            }
+            None if mixed => self.notes.push(
+                "collectives run on all ranks alone beside PingPong, as with -npmin of so many"
+                    .into(),
+            ),
+            _ => (),
+        }
+        let min = self.n_ranks.unwrap_or(NPMIN);
+        if let Some(rows) = self.groups.take() {
+            if has_pair && has_all && min > NPMIN && !self.program.is_one_job {
+                return Err(Stop::Wrong(format!(
+                    "{program}: -multi {rows} -npmin {min} asks for groups of {min} ranks, and \
+                     pairs have 2 (name PingPong in a command of its own)"
+                )));
+            }
+            let procs = if has_all { format!("{min}..max*2,max") } else { NPMIN.to_string() };
+            self.words.axis(format!("procs={procs}"));
+            self.words.axis("groups=max".into());
+            self.words.label(format!("{ROWS_LABEL}={rows}"));
+        } else if has_all && !mixed && is_below(min) {
+            match all {
+                _ if is_one_job => {
+                    self.words.axis(format!("procs={min}..max*2,max"));
+                }
+                Some(all) => self.words.replace("--ranks", format!("{min}..{all}*2,{all}")),
+                None => (),
+            }
+        }
+        if let Some(n_ranks) = self.n_ranks.or((!has_all).then_some(NPMIN))
+            && !is_known
+        {
+            self.words.set("--ranks", n_ranks);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,127 @@
+//! Programs of windows of IMB, over shared memory and in simulation.
+
+use std::collections::BTreeSet;
+
+use crate::support::{Folder, Output};
+
+/// Each program with so many tables on four ranks: one of each number of ranks and of either end of
+/// transfers.
+const PROGRAMS: [(&str, usize); 2] =
+    [("IMB-EXT", 2 + 4 * 2 + 4), ("IMB-RMA", 5 * 2 + 7 * 2 + 4 * 2)];
+
+/// Lines that begin tables, and the rows of numbers.
+fn titles_and_rows(text: &str) -> Vec<&str> {
+    let is_such = |line: &&str| {
+        line.starts_with("# Benchmarking") || line.contains("MODE: ") || line.starts_with("   ")
+    };
+    text.lines().filter(is_such).collect()
+}
+
+/// The lines behind the title of the first table of `name`, up to an empty one.
+#[track_caller]
+fn table<'a>(output: &'a Output, name: &str) -> Vec<&'a str> {
+    let title = format!("# Benchmarking {name} \n");
+    let (_, rest) = output.stdout.split_once(&title).expect("the benchmark has a table");
+    rest.lines().take_while(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn programs_of_windows_print_what_can_be_shown_and_imported_again() {
+    for (program, n_tables) in PROGRAMS {
+        for transport in ["shm", "sim"] {
+            let folder = Folder::new();
+            let line = format!("{program} -msglog 3:4 -iter 3 --ranks=4 --transport={transport}");
+            let output = folder.run(&format!("{line} --out r.jsonl")).success();
+            let n = output.stdout.matches("# Benchmarking ").count();
+            assert_eq!(n, n_tables, "{program} over {transport}: {}", output.stdout);
+            assert!(output.stdout.contains(&format!("in the layout of {program} 2021")));
+            let records = folder.records("r.jsonl");
+            assert!(records.points().all(|point| point["status"] == "ok"), "{}", output.stdout);
+            let shown = folder.run("show r.jsonl --format imb").success();
+            assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
+            folder.write("printed.txt", &output.stdout);
+            folder.run("import imb printed.txt -o again.jsonl").success();
+            folder.run("validate again.jsonl").success();
+            let again = folder.run("show again.jsonl --format imb").success();
+            assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+        }
+    }
+}
+
+#[test]
+fn pairs_have_a_window_of_two_ranks_and_others_of_more_and_more() {
+    let folder = Folder::new();
+    let line = "IMB-RMA Unidir_put One_put_all Compare_and_swap -msglog 3:3 -iter 3 --ranks=5 \
+                --transport=sim --out r.jsonl";
+    let output = folder.run(line).success();
+    let ranks = |kernel: &str| -> BTreeSet<u64> {
+        let records = folder.records("r.jsonl");
+        let points = records.points_of(kernel);
+        points.map(|point| point["params"]["procs"].as_u64().expect("a number")).collect()
+    };
+    assert_eq!(ranks("imb-rma/unidir_put"), [2].into());
+    assert_eq!(ranks("imb-rma/compare_and_swap"), [2].into());
+    assert_eq!(ranks("imb-rma/one_put_all"), [2, 4, 5].into());
+    let others = "# ( 3 additional processes waiting in MPI_Barrier)";
+    let pair = table(&output, "Unidir_put");
+    assert_eq!(pair[..2], ["# #processes = 2 ", others], "{pair:?}");
+    let folder = Folder::new();
+    let line = "run imb-ext/unidir_put -n 4 -s 8 --profile quick --transport sim --out r.jsonl";
+    folder.run(line).success();
+    let records = folder.records("r.jsonl");
+    assert!(records.points().all(|point| point["params"]["procs"] == 2), "{records:?}");
+}
+
+#[test]
+fn an_element_has_one_row_and_one_to_all_the_rate_of_one_transfer() {
+    let line = "IMB-RMA One_put_all Fetch_and_op Compare_and_swap -npmin 4 -msglog 12:12 -iter 4 \
+                --ranks=4 --transport=sim";
+    let output = Folder::new().run(line).success();
+    let output = output.prints("# Maximum message length in bytes:   4096\n");
+    let output = output.prints("# Compare_and_swap\n#     Uses MPI_INT data type\n");
+    for name in ["Fetch_and_op", "Compare_and_swap"] {
+        let of_name = table(&output, name);
+        // An exact simulation takes two samples.
+        let (last, before) = of_name.split_last().expect("it has lines");
+        assert!(last.starts_with("            4            8 "), "{name}: {of_name:?}");
+        assert!(before.contains(&"#    MODE: NON-AGGREGATE "), "{name}: {of_name:?}");
+    }
+    let last = table(&output, "One_put_all").pop().expect("it has rows");
+    let cells: Vec<f64> = last.split_whitespace().map(|cell| cell.parse().unwrap()).collect();
+    let [bytes, _, time_us, rate] = cells[..] else { panic!("{last}") };
+    assert!((rate - bytes / time_us).abs() < 0.01 * rate, "of 3 transfers: {last}");
+}
+
+#[test]
+fn loops_have_fewer_operations_where_each_is_complete() {
+    let folder = Folder::new();
+    let line = "IMB-EXT Window Unidir_Put -msglog 2:2 --ranks=2 --transport=shm --out r.jsonl";
+    let output = folder.run(line).success();
+    let n_of = |lines: &[&str]| lines[lines.len() - 1].split_whitespace().nth(1).map(str::to_owned);
+    assert_eq!(n_of(&table(&output, "Window")).as_deref(), Some("100"));
+    assert_eq!(n_of(&table(&output, "Unidir_Put")).as_deref(), Some("1000"));
+    let (_, second) = output.stdout.rsplit_once("# Benchmarking ").expect("two tables");
+    assert!(second.contains("NON-AGGREGATE") && second.contains("\n            4          100 "));
+    let records = folder.records("r.jsonl");
+    let definitions: BTreeSet<_> =
+        records.points().map(|point| point["definition"].to_string()).collect();
+    assert_eq!(definitions.len(), 1, "{definitions:?}");
+    // A loop, where single calls could be timed too.
+    let line = "IMB-RMA Exchange_put All_get_all -msglog 2:2 -iter 50 -iter_policy off --ranks=2 \
+                --transport=shm --out loops.jsonl";
+    let output = folder.run(line).success();
+    assert_eq!(output.stdout.matches("           50 ").count(), 2 * 2, "{output:?}");
+    assert!(!folder.read("loops.jsonl").contains("call_mean"));
+}
+
+#[test]
+fn groups_of_windows_run_at_once() {
+    let line = "IMB-RMA Unidir_get Exchange_get -multi 1 -msglog 2:2 -iter 3 --ranks=4 \
+                --transport=shm";
+    let output = Folder::new().run(line).success();
+    let groups =
+        "# ( 2 groups of 2 processes each running simultaneous ) \n# Group  0:     0    1\n";
+    let output = output.prints(&format!("# Benchmarking Multi-Unidir_get \n{groups}"));
+    let output = output.prints("#    MODE: NON-AGGREGATE \n#\n        Group       #bytes");
+    output.prints("# Benchmarking Exchange_get \n# #processes = 4 \n");
+}
