@@ -142,10 +142,18 @@ fn is_on(option: &str, value: &str) -> Result<bool, Stop> {
 /// The lines of the file `path`, the value of `option`, without blank ones and comments.
 fn lines(option: &str, path: &str) -> Result<Vec<String>, Stop> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| wrong(PROGRAM, option, path, &format!("{error} (does it exist?)")))?;
+        .map_err(|error| wrong(PROGRAM, option, path, &format!("{error} (name a file of text)")))?;
     let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    Ok(lines.map(str::to_owned).collect())
+    let lines: Vec<String> = lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
+    match lines.is_empty() {
+        true => {
+            Err(wrong(PROGRAM, option, path, "the file names nothing (one name or length a line)"))
+        }
+        false => Ok(lines),
+    }
 }
 
 /// The one of the types `known` that the value of `option` names.
