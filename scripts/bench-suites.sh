@@ -98,6 +98,8 @@ launch_all_of() { # [NAMESAKE...]
         printf '#program %s\n' "$name"
         case $name in
             osu_barrier) launch "${program[@]}" "${extra[@]}" ;;
+            # Beside memory of the library the peer ends by a segmentation fault.
+            osu_fop_latency | osu_cas_latency) launch "${program[@]}" -w create "${extra[@]}" ;;
             *) launch "${program[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
         esac
     done
@@ -110,9 +112,14 @@ tables_of_imb() { # COMMAND...
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 
-# Every line of OSU, with the width of each figure in its place.
+# Every line of OSU, with the width of each figure in its place, but for what one-sided programs print about
+# their memory, and about their checks behind their tables, and what mpiexec prints when one has died.
 tables_of_osu() { # COMMAND...
-    launch "$@" | awk '/^# note/ { next }
+    launch "$@" | awk '/^# (note|HOST)/ || /^-+$/ || /^(Atomic Data|PASSED|FAILED|SKIPPED|\t)/ { next }
+        /^=+$/ { is_over = 1 }
+        is_over { next }
+        /^$/ { n_empty++; next }
+        { for (; n_empty > 0; n_empty--) print "" }
         /^Time took/ { sub(/[0-9]+[.][0-9][0-9]/, "<time>") }
         /^[ 0-9]/ {
             line = match($0, /^[0-9]+/) ? substr($0, 1, RLENGTH) : ""
@@ -138,6 +145,24 @@ compare_tables() { # NAME PEER OPTIONS...
     printf 'the same tables: %s %s: %d lines\n' "$name" "${*:3}" "$(wc -l <"$scratch/peer")"
 }
 
+# The same of a one-sided program: every memory with every synchronisation that it has.
+variants_of_remote() { # NAME QUICK COUNTS
+    local memory sync syncs='lock flush flush_local lock_all pscw fence'
+    [[ $1 != osu_put_bibw ]] || syncs='pscw fence'
+    for memory in create allocate dynamic; do
+        for sync in $syncs; do
+            printf '%s\n' "$2 -w $memory -s $sync"
+        done
+    done
+    printf '%s\n' "-m 4096:16384$3" "$2 -z"
+    # Those of one element end by a segmentation fault behind their first table of memory of the library.
+    case $1 in
+        *bw) printf '%s\n' "$2 -W 16" ;;
+        osu_cas_latency) printf '%s\n' "$2 -c -T mpi_int" "$2 -w create -T mpi_char -T mpi_int" ;;
+        osu_acc_latency | osu_fop_latency) printf '%s\n' "$2 -c -z50" "$2 -w create -T all" ;;
+    esac
+}
+
 # Options with which the tables of a program of OSU are compared, a line each: the default counts, and
 # all columns and tables that it can print.
 variants_of() { # NAME
@@ -146,6 +171,10 @@ variants_of() { # NAME
     [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, and rows of several pairs lack percentiles.
     [[ ! $1 =~ ^osu_(all)?reduce$ ]] || check=
+    if [[ $1 =~ ^osu_(put|get_bw|get_latency|get_acc|acc|fop|cas) ]]; then
+        variants_of_remote "$1" "$quick" "$counts"
+        return
+    fi
     [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
     case $1 in
         osu_barrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
@@ -177,9 +206,11 @@ common_names() {
         osu_allgather osu_allgatherv osu_allreduce osu_alltoall osu_alltoallv osu_alltoallw \
         osu_gather osu_gatherv osu_reduce osu_reduce_scatter osu_reduce_scatter_block osu_scatter \
         osu_scatterv osu_neighbor_allgather osu_neighbor_allgatherv osu_neighbor_alltoall \
-        osu_neighbor_alltoallv osu_neighbor_alltoallw; do
+        osu_neighbor_alltoallv osu_neighbor_alltoallw osu_put_latency osu_get_latency \
+        osu_acc_latency osu_get_acc_latency osu_fop_latency osu_cas_latency osu_put_bw osu_get_bw \
+        osu_put_bibw; do
         [[ ! $own =~ neighbor || $ranks -ge 3 ]] || continue
-        [[ ! $own =~ ^osu_(latency|bw|bibw)$ || $ranks -eq 2 ]] || continue
+        [[ ! $own =~ ^osu_(latency|bw|bibw|put|get_[bl]|get_acc|acc|fop|cas) || $ranks -eq 2 ]] || continue
         [[ -z $(program_of "$own" "$folder") ]] || echo "$own"
     done
 }

@@ -1,10 +1,15 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+mod made;
+
+use std::cell::OnceCell;
+
 use crate::collective::Graph;
+use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::driver::Pace;
 use crate::error::Result;
-use crate::file::{File, Folder, Sharing};
+use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::Blocks;
 use crate::sample::Sample;
@@ -39,6 +44,10 @@ pub struct Method<'a> {
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
     pub files: Option<&'a Folder>,
+    /// What the transport lacks, although it promises it.
+    pub broken: Option<&'a Broken>,
+    /// Rounds of busy work per millisecond, once that is known.
+    pub rounds_per_ms: Option<&'a OnceCell<u64>>,
 }
 
 /// What a rank repeats between two clock reads.
@@ -191,32 +200,6 @@ impl<'a, T: Transport> Context<'a, T> {
         let Pace { repetitions, settle, .. } = self.pace;
         let n_batches = u64::from(self.pace.n_batches());
         u64::from(settle[series]) + u64::from(repetitions) * n_batches
-    }
-
-    /// A message buffer of the transport's fastest memory, zeroed.
-    ///
-    /// # Errors
-    /// If there is not that much memory.
-    pub fn message(&self, length_bytes: usize) -> Result<T::Buffer> {
-        self.transport.message_buffer(length_bytes)
-    }
-
-    /// A closed file in the user's folder, with memory for its transfers; all ranks make it.
-    ///
-    /// # Errors
-    /// If the transport has no files, or if there is not that much memory.
-    ///
-    /// # Panics
-    /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
-    pub fn file(
-        &self,
-        sharing: Sharing,
-        memory_bytes: usize,
-        n_in_flight: usize,
-    ) -> Result<File<T>> {
-        let t = self.transport;
-        let folder = self.method.files.expect("a case without a folder is not admitted");
-        File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)
     }
 
     /// Times `op` as series `series`: the only timed loop of CoMet.

@@ -30,6 +30,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod busy;
 pub mod calibration;
 pub mod collective;
 pub mod conformance;

@@ -19,6 +19,8 @@ pub enum Waiting {
     Rest(Source),
     /// For a rank in an epoch of a window, or for any of them.
     Window(Source),
+    /// For a file, or for any rank that uses it.
+    File,
 }
 
 /// Any source, as a peer in a packed word.
@@ -42,6 +44,7 @@ impl Waiting {
             Some(Self::Collective(from)) => [word(3, peer(from), 0), 0],
             Some(Self::Rest(from)) => [word(4, peer(from), 0), 0],
             Some(Self::Window(from)) => [word(5, peer(from), 0), 0],
+            Some(Self::File) => [word(6, ANY, 0), 0],
         }
     }
 
@@ -58,6 +61,7 @@ impl Waiting {
             3 => Some(Self::Collective(source)),
             4 => Some(Self::Rest(source)),
             5 => Some(Self::Window(source)),
+            6 => Some(Self::File),
             _ => None,
         }
     }
@@ -73,7 +77,8 @@ impl Waiting {
             Self::Recv(Source::Any, ..)
             | Self::Collective(Source::Any)
             | Self::Rest(Source::Any)
-            | Self::Window(Source::Any) => 0..n_ranks,
+            | Self::Window(Source::Any)
+            | Self::File => 0..n_ranks,
         }
     }
 }
@@ -106,6 +111,7 @@ impl fmt::Display for Waiting {
             Self::Window(Source::Any) => {
                 f.write_str("waits for the other ranks in an epoch of a window")
             }
+            Self::File => f.write_str("waits in a call on a file"),
         }
     }
 }
@@ -127,6 +133,7 @@ mod tests {
             Some(Waiting::Rest(Source::Rank(0))),
             Some(Waiting::Window(Source::Rank(3))),
             Some(Waiting::Window(Source::Any)),
+            Some(Waiting::File),
         ] {
             assert_eq!(Waiting::unpack(Waiting::pack(waiting)), waiting);
         }

@@ -27,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod axes;
+mod combining;
 pub mod comet;
 mod daxpy;
 mod guarded;

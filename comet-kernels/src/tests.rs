@@ -4,8 +4,8 @@ use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
 use comet_core::kernel::{
-    Axis, AxisKind, Buffers, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind,
-    WINDOW, World,
+    Axis, AxisKind, AxisUse, Buffers, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile,
+    RateKind, WINDOW, World,
 };
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
@@ -17,6 +17,7 @@ use crate::axes::WINDOW_BUFFERS;
 use crate::health::pairs::ROUND;
 use crate::imb::collective::{FIRST_ROOT, PLACE, ROOT};
 use crate::model::pairs::PAIRS;
+use crate::osu::epochs::{MEMORY, SYNC};
 
 /// Numbers of ranks: alone, a pair, odd ones, and those of the thesis' contention.
 const N_RANKS: [usize; 5] = [1, 2, 3, 5, 8];
@@ -93,6 +94,32 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
             _ => resends,
         };
         assert_eq!(resends, expected, "{trial:?}");
+    }
+}
+
+#[test]
+fn one_sided_kernels_are_verified_with_every_memory_and_synchronisation() {
+    let is_of_windows = |kernel: &&'static dyn Kernel<Local>| {
+        kernel.info().axes.iter().any(|used| used.axis == &SYNC)
+    };
+    for (kernel, n_ranks) in all_kernels().into_iter().filter(is_of_windows).zip([2, 3].repeat(5)) {
+        let topology = Topology::hypercube(n_ranks);
+        let of_axis = |used: &AxisUse| match used.axis {
+            axis if axis == &MEMORY || axis == &SYNC => (0..axis.labels.len() as u64).collect(),
+            axis if axis == &WINDOW => vec![3],
+            axis if axis == &LENGTH_BYTES => vec![0, 24],
+            _ => harness::quick_values(used, &topology),
+        };
+        let trials = harness::trials(kernel, &topology, &History::default(), of_axis);
+        let has_lengths = kernel.info().axes.iter().any(|used| used.axis == &LENGTH_BYTES);
+        let n_syncs = if kernel.info().name == "put_bibw" { 2 } else { SYNC.labels.len() };
+        assert_eq!(trials.len(), 3 * n_syncs * [1, 2][usize::from(has_lengths)]);
+        for trial in trials {
+            trial.passes(0);
+            if trial.case.find(&LENGTH_BYTES) != Some(0) {
+                trial.notices_wrong_messages();
+            }
+        }
     }
 }
 

@@ -37,10 +37,9 @@ impl<T: Transport> Blocks<T> {
         [n_in_part, n_in_origin]: [usize; 2],
         memory: Memory,
     ) -> Result<Self> {
-        let t = cx.transport();
         let [part_bytes, origin_bytes] =
             [n_in_part, n_in_origin].map(|n| n * block_bytes + 2 * CANARY_BYTES);
-        let mut window = Window::new(t, part_bytes, origin_bytes, memory)?;
+        let mut window = cx.window(part_bytes, origin_bytes, memory)?;
         window.open()?;
         let mut blocks = Self { window, rank: cx.rank(), block_bytes, n_in_part, n_in_origin };
         for at in blocks.canaries(n_in_part) {
@@ -158,9 +157,26 @@ impl Ends {
     /// Starts the transfer of this rank, if it makes any.
     #[inline]
     pub(crate) fn start<const GETS: bool, T: Transport>(self, blocks: &Blocks<T>) -> Result<()> {
+        self.start_each::<GETS, T>(blocks, blocks.block_bytes, 1)
+    }
+
+    /// Starts `n` transfers of `length_bytes`, one behind the other in the block, if this rank makes any.
+    #[inline]
+    pub(crate) fn start_each<const GETS: bool, T: Transport>(
+        self,
+        blocks: &Blocks<T>,
+        length_bytes: usize,
+        n: usize,
+    ) -> Result<()> {
         let Some(target) = self.target else { return Ok(()) };
-        let (own, other) = (blocks.own(0), blocks.of(target, 0));
-        if GETS { blocks.window.get(own, other) } else { blocks.window.put(own, other) }
+        let (mut from, mut to) = (blocks.own(0).start, blocks.of(target, 0));
+        for _ in 0..n {
+            let own = from..from + length_bytes;
+            if GETS { blocks.window.get(own, to) } else { blocks.window.put(own, to) }?;
+            from += length_bytes;
+            to.at += length_bytes;
+        }
+        Ok(())
     }
 
     /// Checks what was written, and all about it.

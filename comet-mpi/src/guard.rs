@@ -23,7 +23,7 @@
 //! timed, could not close a result file from its handler, and would be silent in a stopped rank.
 
 use std::panic::catch_unwind;
-use std::path::Path;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,9 +64,18 @@ const GAVE_UP: u8 = 1;
 /// its own exit code.
 pub const FINALIZE_STALLED: &str = "finalize_stalled";
 
-/// A function that takes note of a failure, given the path of the result file if there is one, and
-/// that returns the exit code of the rank. It runs in the guard, or in a rank that gives up.
-pub type OnFailure = fn(&JobFailure, Option<&Path>) -> u8;
+/// A function that takes note of a failure, given the files of the job, and that returns the exit code of the
+/// rank. It runs in the guard, or in a rank that gives up.
+pub type OnFailure = fn(&JobFailure, &Kept) -> u8;
+
+/// Files of a job that fails.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// Path of the result file, on the rank that keeps one.
+    pub results: Option<PathBuf>,
+    /// Beginning of the paths of files that kernels have made, if they make any.
+    pub files: Option<PathBuf>,
+}
 
 /// The guard of a rank.
 pub(crate) struct Guard<'a> {
@@ -143,10 +152,10 @@ impl Guard<'_> {
     /// Reports `failure` and ends the rank.
     fn conclude(&self, rank: &RankProcess, failure: &JobFailure) -> ! {
         rank.kill_in_a_while();
-        let results = self.vitals.results();
+        let kept = self.vitals.kept();
         // The report is the end of the results.
         rank.hold(self.vitals);
-        let report = || (self.on_failure)(failure, results.as_deref());
+        let report = || (self.on_failure)(failure, &kept);
         let code = catch_unwind(report).unwrap_or(GAVE_UP);
         let own = self.vitals.own_code().filter(|_| failure.code == FINALIZE_STALLED);
         let code = own.unwrap_or(code);

@@ -1,6 +1,7 @@
 //! An MPI job from inside: joining it, running a rank, agreeing on how it ends.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
@@ -128,12 +129,14 @@ pub struct RunConfig<'a> {
     pub watchdog: Option<Duration>,
     /// Path of the result file on a rank that keeps one, for [`JoinConfig::on_failure`].
     pub results: Option<&'a Path>,
+    /// Beginning of the paths of files that kernels make, that of rank 0 on all, for the same.
+    pub files: Option<&'a Path>,
 }
 
 impl<'a> RunConfig<'a> {
-    /// Ranks on `topology`, without a time limit and without a result file.
+    /// Ranks on `topology`, without a time limit and without files.
     pub fn new(topology: Topology) -> Self {
-        Self { topology, watchdog: None, results: None }
+        Self { topology, watchdog: None, results: None, files: None }
     }
 
     /// This configuration with a time limit of a rank in one call.
@@ -146,6 +149,13 @@ impl<'a> RunConfig<'a> {
     #[must_use]
     pub fn with_results(self, results: Option<&'a Path>) -> Self {
         Self { results, ..self }
+    }
+
+    /// This configuration with the beginning of the paths of files that kernels make; all ranks give one, or
+    /// none does.
+    #[must_use]
+    pub fn with_files(self, files: Option<&'a Path>) -> Self {
+        Self { files, ..self }
     }
 }
 
@@ -243,6 +253,22 @@ impl Job {
         outcome.map_or(code, |()| of_rank_0[0])
     }
 
+    /// Notes the beginning of the paths of files, that of rank 0, on all ranks.
+    fn keep_files(&self, files: Option<&Path>) {
+        let Some(files) = files else { return self.vitals.keep_files(&[]) };
+        let own = files.as_os_str().as_bytes();
+        // One length for all ranks, whatever that of rank 0 is.
+        let mut bytes = [0; 1024];
+        if let Some(start) = bytes.get_mut(..own.len()) {
+            start.copy_from_slice(own);
+        }
+        self.vitals.enter(Waiting::Collective(Source::Any));
+        let told = self.comm.broadcast(&mut bytes, 0);
+        self.vitals.leave();
+        let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        self.vitals.keep_files(if told.is_ok() { &bytes[..length] } else { &[] });
+    }
+
     /// Runs `rank_main` on this rank; returns rank 0's code, or if that is 0 the largest of all
     /// ranks. All ranks call it.
     ///
@@ -254,6 +280,7 @@ impl Job {
         assert_eq!(config.topology.n_ranks(), self.n_ranks, "ranks of the topology");
         self.vitals.limit(config.watchdog);
         self.vitals.keep(config.results);
+        self.keep_files(config.files);
         let mut mpi = Mpi::new(self, config.topology.clone());
         // Signals are the program's own where that has initialised MPI.
         if !self.library.is_of_program()
@@ -297,7 +324,7 @@ impl Job {
     }
 
     /// True if all ranks share one machine, and so one clock.
-    pub(crate) fn is_one_node(&self) -> bool {
+    pub fn is_one_node(&self) -> bool {
         self.n_ranks_here == self.n_ranks
     }
 }

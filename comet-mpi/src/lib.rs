@@ -24,10 +24,10 @@ mod native;
 mod transport;
 mod vitals;
 
-pub use guard::{FINALIZE_STALLED, OnFailure};
+pub use guard::{FINALIZE_STALLED, Kept, OnFailure};
 pub use job::{Job, JoinConfig, JoinError, RunConfig, adopt, join, library_version};
 pub use level::ThreadLevel;
 /// The binding of MPI, so that a program has the version of which [`adopt`] takes a communicator.
 pub use mpi;
-pub use native::{MpiBuffer, MpiPeers, MpiRecv, MpiSend, MpiWindow};
+pub use native::{MpiBuffer, MpiFile, MpiPeers, MpiRecv, MpiSend, MpiWindow};
 pub use transport::Mpi;

@@ -1,5 +1,6 @@
 //! The transport of one rank: each call is one call of MPI.
 
+mod file;
 mod request;
 mod window;
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::file::{NoFile, Plan};
+use comet_core::file::Plan;
 use comet_core::job::JobFailure;
 use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
@@ -31,8 +32,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiRecv, MpiSend, MpiWindow, Outcome,
-    Refused, Set,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiFile, MpiRecv, MpiSend, MpiWindow,
+    Outcome, Refused, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -231,7 +232,7 @@ impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
     type Window = MpiWindow;
-    type File = NoFile;
+    type File = MpiFile;
 
     #[inline(always)]
     fn start_send<'env>(
@@ -271,8 +272,14 @@ impl RawTransport for Mpi {
         self.closed_window(lease, [part_bytes, origin_bytes], memory)
     }
 
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
+    fn make_file(
+        &self,
+        lease: Lease<Self>,
+        plan: &Plan,
+        memory_bytes: usize,
+        n_in_flight: usize,
+    ) -> Result<MpiFile> {
+        self.closed_file(lease, plan, memory_bytes, n_in_flight)
     }
 
     #[inline]
@@ -292,7 +299,7 @@ impl RawTransport for Mpi {
         let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
         let failure = JobFailure::of_rank(rank, "rank_gave_up", message);
         self.vitals.begin(Phase::GivingUp);
-        native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
+        native::abort((self.on_failure)(&failure, &self.vitals.kept()))
     }
 }
 
@@ -400,6 +407,7 @@ impl Transport for Mpi {
             buffers_sends: false,
             survives_truncation: false,
             has_windows: self.has_windows(),
+            has_files: true,
         }
     }
 

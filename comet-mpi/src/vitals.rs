@@ -14,6 +14,8 @@ use std::time::Duration;
 use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
 
+use crate::guard::Kept;
+
 /// Bits of a length in its word; the others number the wait.
 const LENGTH_BITS: u32 = 40;
 /// Marks an end whose code is below it.
@@ -63,7 +65,9 @@ pub(crate) struct Vitals {
     /// The kernel and case at hand.
     activity: Text<512>,
     /// Path of the result file.
-    results: Text<3072>,
+    results: Text<2048>,
+    /// Beginning of the paths of files that kernels make.
+    files: Text<1024>,
 }
 
 const _: () = assert!(size_of::<Vitals>() <= 4096, "the notes fit into one page");
@@ -112,6 +116,11 @@ impl Vitals {
     /// Notes where the results are kept; a path that is too long is none.
     pub(crate) fn keep(&self, results: Option<&Path>) {
         self.results.set(results.map_or(&[], |path| path.as_os_str().as_bytes()));
+    }
+
+    /// Notes the beginning of the paths of files that kernels make; one that is too long is none.
+    pub(crate) fn keep_files(&self, files: &[u8]) {
+        self.files.set(files);
     }
 
     /// Notes the part of its life that the rank enters.
@@ -203,10 +212,11 @@ impl Vitals {
         if activity.is_empty() { String::new() } else { format!(" during {activity}") }
     }
 
-    /// Path of the result file, if there is one.
-    pub(crate) fn results(&self) -> Option<PathBuf> {
-        let path = self.results.get();
-        (!path.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&path)))
+    /// The files of the job.
+    pub(crate) fn kept(&self) -> Kept {
+        let path =
+            |text: Vec<u8>| (!text.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&text)));
+        Kept { results: path(self.results.get()), files: path(self.files.get()) }
     }
 }
 
@@ -288,13 +298,16 @@ mod tests {
     #[test]
     fn a_text_is_read_as_it_was_written_and_one_that_is_too_long_is_none() {
         let vitals = Vitals::default();
-        assert_eq!((vitals.during(), vitals.results()), (String::new(), None));
+        assert_eq!((vitals.during(), vitals.kept()), (String::new(), Kept::default()));
         for path in ["a longer path.jsonl", "short"] {
             vitals.keep(Some(Path::new(path)));
-            assert_eq!(vitals.results().as_deref(), Some(Path::new(path)));
+            vitals.keep_files(b"io/comet-io-7");
+            let (results, files) = (Some(path.into()), Some("io/comet-io-7".into()));
+            assert_eq!(vitals.kept(), Kept { results, files });
         }
         vitals.keep(Some(Path::new(&"x".repeat(4000))));
-        assert_eq!(vitals.results(), None);
+        vitals.keep_files(&[b'x'; 4000]);
+        assert_eq!(vitals.kept(), Kept::default());
     }
 
     #[test]

@@ -5,15 +5,17 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a test runner")]
 
 use std::collections::BTreeSet;
-use std::env;
-use std::process::ExitCode;
+use std::path::Path;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{env, fs};
 
 use comet_core::collective::{Collective, Element, Kind, Neighbours, Operator, Parts, Reducer};
 use comet_core::conformance;
 use comet_core::error::TransportError;
-use comet_core::error::TransportErrorKind::{InvalidArgument, Unsupported};
+use comet_core::error::TransportErrorKind::{InvalidArgument, Storage, Unsupported};
+use comet_core::file::{Cache, File, Folder, Plan, Pointer, Sharing, Together};
 use comet_core::layout::Layout;
 use comet_core::pattern;
 use comet_core::topology::Topology;
@@ -263,6 +265,68 @@ fn layouts(t: &Mpi) -> Result<(), String> {
     Ok(())
 }
 
+/// The checks of files, in the folder for temporary files. The number of failures.
+fn files(t: &Mpi, report: &mut conformance::Report<'_>) -> Result<usize, TransportError> {
+    let mut number = process::id().to_ne_bytes();
+    t.blocked_broadcast(0, &mut number)?;
+    let name = format!("comet-mpi-files-{}", u32::from_ne_bytes(number));
+    let folder = env::temp_dir().join(name);
+    // The first of them makes it.
+    let made = fs::create_dir_all(&folder);
+    let mut n_failed = conformance::run_files(t, &Folder::new(folder.clone(), u64::MAX, 0), report);
+    let refused = made.map_err(|error| error.to_string()).and_then(|()| refusals(t, &folder));
+    if t.rank() == 0 || refused.is_err() {
+        report("what_the_library_refuses_is_an_error_of_storage", &refused);
+    }
+    n_failed += usize::from(refused.is_err());
+    t.barrier()?;
+    if t.rank() == 0 {
+        let left = fs::read_dir(&folder).map_or(0, Iterator::count);
+        let left = if left == 0 { Ok(()) } else { Err(format!("{left} files are left")) };
+        report("no_file_is_left", &left);
+        n_failed += usize::from(left.is_err());
+        let _ = fs::remove_dir_all(&folder);
+    }
+    Ok(n_failed)
+}
+
+/// A folder that is not there, a hint without a key, and transfers past the system's memory: errors of the
+/// file, which leave the transport usable. The first problem.
+fn refusals(t: &Mpi, folder: &Path) -> Result<(), String> {
+    let plan = |path: &str, cache, hints: &[(&str, &str)]| {
+        let path = folder.join(path);
+        let hints = hints.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        Plan { path, sharing: Sharing::All, cache, hints }
+    };
+    let said = |error: TransportError| error.to_string();
+    let missing = plan("no/such/file", Cache::Keep, &[]);
+    let opened = File::new(t, &missing, 8, 1).map_err(said)?.open();
+    match opened {
+        Err(error) if error.kind == Storage && error.to_string().contains("no/such/file") => (),
+        other => return Err(format!("a file in no folder: {other:?}")),
+    }
+    let direct = File::new(t, &plan("direct", Cache::Direct, &[]), 8, 1).map(drop);
+    if !direct.is_err_and(|error| error.kind == Unsupported) {
+        return Err("transfers past the system's memory are not refused".into());
+    }
+    let no_key = File::new(t, &plan("hint", Cache::Keep, &[("", "2")]), 8, 1).map(drop);
+    if !no_key.is_err_and(|error| error.kind == InvalidArgument) {
+        return Err("a hint without a key is not refused".into());
+    }
+    // Hints that a library does not know are for another.
+    let hinted = plan("hinted", Cache::Drop, &[("comet_unknown", "1"), ("cb_nodes", "1")]);
+    let mut file = File::new(t, &hinted, 8, 1).map_err(said)?;
+    file.open().map_err(said)?;
+    file.set_length(3).map_err(said)?;
+    let short = file.read(0..8, Pointer::At(0), Together::Alone);
+    if !short.is_err_and(|error| error.to_string().contains("3 bytes of 8 were moved")) {
+        return Err("a short read is not noticed".into());
+    }
+    file.write(0..8, Pointer::At(0), Together::All).map_err(said)?;
+    file.sync().map_err(said)?;
+    file.close().and_then(|()| file.remove()).map_err(said)
+}
+
 fn rank_main(t: &Mpi) -> u8 {
     let verdict = |result: &Result<(), String>| match result {
         Ok(()) => "ok".to_owned(),
@@ -272,7 +336,11 @@ fn rank_main(t: &Mpi) -> u8 {
         println!("test {name} with {} ranks ... {}", t.n_ranks(), verdict(result));
     };
     let is_all = !env::args().any(|word| word == "long_counts");
-    let n_failed = if is_all { conformance::run_all(t, &mut report) } else { 0 };
+    let mut n_failed = 0;
+    if is_all {
+        n_failed += conformance::run_all(t, &mut report);
+        n_failed += files(t, &mut report).expect("the ranks meet");
+    }
     let long = long_counts(t);
     let refused = long.as_ref().map_or(0, |n_refused| *n_refused);
     let name = format!("long_counts_are_right_or_refused ({refused} forms)");

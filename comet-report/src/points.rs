@@ -106,7 +106,7 @@ impl PointMaker {
         let basis = if result.quote.is_least() { Quote::Median } else { wire_quote(result.quote) };
         let measured = Measured {
             numbers: Numbers {
-                value: value(result),
+                value: value(measurement, result),
                 time_ns: time_ns(result),
                 quoted_ns: result.quoted_ns,
                 rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
@@ -212,7 +212,7 @@ fn sides(mesh: &Mesh) -> [(&'static str, usize); 2] {
     [("mesh_rows", mesh.rows()), ("mesh_cols", mesh.cols())]
 }
 
-fn value(result: &SeriesResult) -> Value {
+fn value(measurement: &Measurement, result: &SeriesResult) -> Value {
     let SeriesResult { series, definition, .. } = result;
     let rank_stat = match definition {
         definition if definition.is_of_one_rank() => RankStat::Root,
@@ -223,7 +223,7 @@ fn value(result: &SeriesResult) -> Value {
     Value {
         quantity: series.quantity.name().into(),
         definition: definition.name().into(),
-        divisor: series.quantity.divisor(),
+        divisor: series.divisor(&measurement.case),
         rank_stat,
         bytes_per_op: result.bytes_per_op,
         better: "lower".into(),
@@ -322,7 +322,7 @@ fn ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Option<RanksNs>
 /// The times of one operation on each rank, by the definition, over the samples that count.
 fn times_of_ranks_ns(measurement: &Measurement, result: &SeriesResult) -> Vec<Vec<f64>> {
     let Measurement { case, pace, .. } = measurement;
-    let divisor = f64::from(pace.repetitions) * f64::from(result.series.quantity.divisor());
+    let divisor = f64::from(pace.repetitions) * f64::from(result.series.divisor(case));
     let mut per_rank = vec![Vec::new(); result.ranks.len()];
     for batch in result.valid_batches() {
         let mut rest = &batch[..];
@@ -404,7 +404,7 @@ fn overhead(
     result: &SeriesResult,
     clock: Option<ClockCalibration>,
 ) -> Overhead {
-    let divisor = f64::from(result.series.quantity.divisor());
+    let divisor = f64::from(result.series.divisor(&measurement.case));
     let repetitions = f64::from(measurement.pace.repetitions);
     let (pair_ns, loop_ns) = clock.map_or((0.0, 0.0), |c| (c.pair_bias_ns, c.loop_ns));
     Overhead { clock: pair_ns / repetitions / divisor, empty_loop: loop_ns / divisor }

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use comet_core::conformance::{Report, Verdict};
 use comet_core::driver::{DriverError, Settings};
 use comet_core::error::TransportErrorKind;
 use comet_core::event::{Event, Listener};
@@ -151,32 +152,33 @@ fn take_part<T: Suites>(t: &T, session: &Session<'_>) -> Result<u8, DriverError>
 fn take_place<T: Suites>(t: &T, session: &Session<'_>) -> Result<u8, DriverError> {
     let placements = placement::gather(t)?;
     let has_core_each = placement::has_core_each(t, &placements)?;
-    let settings = Settings { has_core_each, ..session.settings.clone() };
+    let mut settings = Settings { has_core_each, ..session.settings.clone() };
     let kernels = T::kernels();
     if t.rank() != 0 {
-        let n_broken = test_transport(t, session, &mut |_, _| ());
+        let Verdict { n_failed, broken } = test_transport(t, session, &mut |_, _| ());
+        settings.broken = broken;
         t.follow(&kernels, &settings)?;
-        return Ok(if n_broken == 0 { exit::OK } else { exit::CHECK_FAILED });
+        return Ok(if n_failed == 0 { exit::OK } else { exit::CHECK_FAILED });
     }
     let mut observer = (session.observe)(placements).map_err(Some);
-    let n_broken = test_transport(t, session, &mut |name, outcome| {
+    let Verdict { n_failed, broken } = test_transport(t, session, &mut |name, outcome| {
         if let Ok(observer) = &mut observer {
             observer.checked(name, outcome);
         }
     });
+    settings.broken = broken;
     let (signals, gate) = (session.signals, session.gate);
     let mut listener = SessionListener { observer, signals, gate };
     let end = t.conduct(&kernels, &session.cases, &settings, &mut listener)?;
-    Ok(if n_broken == 0 { exit::code_of_run(&end) } else { exit::CHECK_FAILED })
+    Ok(if n_failed == 0 { exit::code_of_run(&end) } else { exit::CHECK_FAILED })
 }
 
-/// Tests the transport if that is wanted; returns the number of checks that failed.
-fn test_transport<T: Suites>(
-    t: &T,
-    session: &Session<'_>,
-    report: &mut dyn FnMut(&str, &Result<(), String>),
-) -> usize {
-    if session.tests_transport { t.test(report) } else { 0 }
+/// Tests the transport if that is wanted.
+fn test_transport<T: Suites>(t: &T, session: &Session<'_>, report: &mut Report<'_>) -> Verdict {
+    if !session.tests_transport {
+        return Verdict::default();
+    }
+    t.test(session.settings.files.as_ref(), report)
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.

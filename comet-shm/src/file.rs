@@ -146,14 +146,7 @@ impl ShmFile {
     ) -> Result<Self> {
         let memory = t.message_buffer(memory_bytes);
         let (shared, of_shared) = shared_pointer(&t)?;
-        let path = match plan.sharing {
-            Sharing::All => plan.path.clone(),
-            Sharing::Private => {
-                let mut name = plan.path.clone().into_os_string();
-                name.push(format!("-{}", t.global_rank(t.rank())));
-                name.into()
-            }
-        };
+        let path = plan.path_on(t.global_rank(t.rank()));
         Ok(Self {
             entries: RefCell::new(vec![0; t.n_ranks() * ENTRY_BYTES]),
             gathering: Collective::new(Kind::Allgather, Parts::Equal(ENTRY_BYTES)),

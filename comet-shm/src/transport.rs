@@ -12,8 +12,8 @@ use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Rank, RawTransport, Source, Status, Tag, Transport, Usage,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
+    Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -326,6 +326,15 @@ impl Transport for Shm {
             page_faults: count(usage.minor_page_faults()) + major_faults,
             major_faults,
         })
+    }
+
+    fn promises(&self) -> Promises {
+        Promises {
+            buffers_sends: true,
+            survives_truncation: true,
+            has_windows: true,
+            has_files: true,
+        }
     }
 
     fn clock(&self) -> ClockInfo {

@@ -393,7 +393,8 @@ impl Transport for Sim {
 
     fn promises(&self) -> Promises {
         let buffers_sends = self.engine.borrow().machine.buffers_sends();
-        Promises { buffers_sends, survives_truncation: true, has_windows: true }
+        let (survives_truncation, has_windows, has_files) = (true, true, false);
+        Promises { buffers_sends, survives_truncation, has_windows, has_files }
     }
 
     fn topology(&self) -> &Topology {

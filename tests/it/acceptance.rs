@@ -371,3 +371,17 @@ fn all_data_of_the_message_passing_part_arrived_right() {
     assert!(records.points().count() > 150);
     assert!(records.points().all(|point| point["status"] == "ok"));
 }
+
+/// CM-93: the thesis wishes for kernels of the Input/Output subsystem (section 6.1).
+#[test]
+fn the_input_output_subsystem_has_kernels_with_pages_of_their_own() {
+    let folder = Folder::new();
+    let page = folder.run("help imb-io/c_write_expl").code(0).stdout;
+    assert!(page.contains("Thesis section 6.1 wishes for such a kernel"), "{page}");
+    let line = "imb-io/c_write_expl -t shm -n 2 -s 4Ki --io-dir . --samples 3 --launches 1 -q --out r.jsonl";
+    let output = folder.run(line).code(0);
+    let records = folder.records("r.jsonl");
+    assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
+    let n_rates = records.points().filter(|point| point["value"]["bytes_per_op"] == 4096).count();
+    assert_eq!(n_rates, 2, "{output:#?}");
+}

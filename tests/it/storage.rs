@@ -23,16 +23,72 @@ fn every_kernel_of_files_verifies_over_shared_memory_and_leaves_none() {
         let folder = Folder::new();
         let io = io_dir(&folder);
         let line = format!(
-            "imb-io -t shm -n {n_ranks} -s 0,17,4Ki --io-dir io --samples 3 --launches 1 -q --out r.jsonl"
+            "imb-io -t shm -n {n_ranks} -s 0,17,4Ki --axis work_us=20 --io-dir io --samples 3 --launches 1 \
+             -q --out r.jsonl"
         );
         let output = folder.run(&line);
         let records = folder.records("r.jsonl");
         let n_ok = records.points().filter(|point| point["status"] == "ok").count();
-        // Three lengths of nine reads, and of nine writes in two modes.
-        assert_eq!(n_ok, 1 + 9 * 3 + 9 * 3 * 2, "{output:#?}");
+        // Three lengths of nine reads, and of nine writes in two modes; and three series of each beside work.
+        assert_eq!(n_ok, 1 + 9 * 3 + 9 * 3 * 2 + 18 * 3 * 3, "{output:#?}");
         assert_eq!(left(&io), [""; 0], "{output:#?}");
         assert_eq!(records.run()["config"]["io_cache"], "keep");
     }
+}
+
+#[test]
+fn a_check_has_a_folder_for_files_and_leaves_none_there() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let output = folder.run("check imb-io -t shm -n 2 --io-dir io --io-hint cb_nodes=1").code(0);
+    for line in [
+        "ok       transport: private files are apart",
+        "ok       kernel imb-io/c_write_shared: ",
+        "ok       kernel imb-io/p_iread_priv: ",
+    ] {
+        assert!(output.stdout.contains(line), "{line}: {output:#?}");
+    }
+    // Shared memory has no library that takes hints.
+    let note = "note: files over -t shm take no hints (leave --io-hint out, or write -t mpi)";
+    assert_eq!(output.stderr.matches(note).count(), 1, "{output:#?}");
+    assert_eq!(left(&io), [""; 0], "{output:#?}");
+}
+
+/// Bytes of a path to which no name can be added.
+const MAX_PATH: usize = 4090;
+
+#[test]
+fn files_that_fail_their_checks_switch_their_kernels_off_and_no_others() {
+    let folder = Folder::new();
+    // A folder whose path is as long as paths may be: its files have none.
+    let mut path = io_dir(&folder);
+    while path.as_os_str().len() < MAX_PATH {
+        let left = MAX_PATH + 1 - path.as_os_str().len();
+        path.push("d".repeat(left.clamp(2, 200) - 1));
+    }
+    std::fs::create_dir_all(&path).expect("the path is not too long");
+    let line = format!("check echo imb-io/open_close -t shm -n 2 --io-dir {}", path.display());
+    let output = folder.run(&line).code(4);
+    let line = "FAILED   transport: private files are apart: rank 0: cannot open ";
+    assert!(output.stdout.contains(line), "{output:#?}");
+    let line = "skipped  kernel imb-io/open_close: needs files, in which this transport fails: blocks of each \
+                form are read back by another rank: rank 0: cannot open ";
+    assert!(output.stdout.contains(line), "{output:#?}");
+    assert!(output.stdout.contains("ok       kernel comet/echo: "), "{output:#?}");
+}
+
+#[test]
+fn work_beside_a_transfer_has_a_series_of_its_own_and_a_share() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let line = "imb-io/p_iwrite_priv -t shm -n 1 -s 4Ki --axis work_us=300 --io-dir io --samples 5 \
+                --launches 1 -q --out r.jsonl";
+    let output = folder.run(line).code(0);
+    let records = folder.records("r.jsonl");
+    let series: Vec<_> = records.points().map(|point| point["series"].clone()).collect();
+    assert_eq!(series, ["overlapped", "pure", "compute"], "{output:#?}");
+    assert!(records.points().any(|point| point.to_string().contains("overlap_share")));
+    assert_eq!(left(&io), [""; 0]);
 }
 
 #[test]

@@ -1,14 +1,25 @@
 //! Combined elements as they are to be, in other numbers than those of [`Reducer::combine`], which is
 //! verified with them.
 //!
-//! Integers are combined in 128 bits and cut to their width. Reals are combined in double precision:
+//! Integers are combined in 128 bits and cut to their width. 8-bit sums may also stay at the least or the
+//! greatest integer: Open MPI 4.1 holds those there that it sums in vector registers. Reals are combined in double precision:
 //! rounded to single precision, that is the sum or product in single precision.
 
 use super::reducer::{Element, Operator, Reducer};
 
+/// Sums that do not fit into 8 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// They are cut to their width, like those of any other integers.
+    Wraps,
+    /// They stay at the least or the greatest integer.
+    Stays,
+}
+
 /// Replaces each element of `into` by its combination with that of `other`.
-pub(super) fn combine(by: Reducer, into: &mut [u8], other: &[u8]) {
+pub fn combine_apart(by: Reducer, excess: Excess, into: &mut [u8], other: &[u8]) {
     let n_bytes = by.element().bytes();
+    let stays = excess == Excess::Stays && n_bytes == 1 && by.operator() == Operator::Sum;
     for (into, other) in into.chunks_exact_mut(n_bytes).zip(other.chunks_exact(n_bytes)) {
         if matches!(by.element(), Element::F32 | Element::F64) {
             let [a, b] = [&*into, other].map(real);
@@ -36,26 +47,22 @@ pub(super) fn combine(by: Reducer, into: &mut [u8], other: &[u8]) {
             let result = match by.operator() {
                 Operator::Sum => a + b,
                 Operator::Product => a * b,
-                Operator::Min => {
-                    if b < a {
-                        b
-                    } else {
-                        a
-                    }
-                }
-                Operator::Max => {
-                    if b > a {
-                        b
-                    } else {
-                        a
-                    }
-                }
+                Operator::Min => a.min(b),
+                Operator::Max => a.max(b),
                 Operator::And => a & b,
                 Operator::Or => a | b,
                 Operator::Xor => a ^ b,
             };
-            put_integer(result, into);
+            put_integer(if stays { held(result, by.element()) } else { result }, into);
         }
+    }
+}
+
+/// The 8-bit integer nearest to `value`.
+fn held(value: i128, element: Element) -> i128 {
+    match element {
+        Element::U8 => value.clamp(0, u8::MAX.into()),
+        _ => value.clamp(i8::MIN.into(), i8::MAX.into()),
     }
 }
 
@@ -145,7 +152,7 @@ mod tests {
                     other.rotate_left(shift * n_bytes);
                     let [mut found, mut expected] = [all.clone(), all.clone()];
                     by.combine(&mut found, &other);
-                    combine(by, &mut expected, &other);
+                    combine_apart(by, Excess::Wraps, &mut expected, &other);
                     assert_eq!(found, expected, "{by:?} after {shift}");
                 }
             }
@@ -156,10 +163,23 @@ mod tests {
     fn what_is_expected_wraps_rounds_and_keeps_signs() {
         let check = |element, operator, [a, b]: [&[u8]; 2], expected: &[u8]| {
             let mut into = a.to_vec();
-            combine(Reducer::new(element, operator).unwrap(), &mut into, b);
+            let by = Reducer::new(element, operator).unwrap();
+            combine_apart(by, Excess::Wraps, &mut into, b);
             assert_eq!(into, expected, "{element:?} {operator:?}");
         };
         check(Element::U8, Operator::Sum, [&[200], &[100]], &[44]);
+        for (element, a, held) in
+            [(Element::U8, 200, 255), (Element::I8, 100, 127), (Element::I8, 0x9c, 0x80)]
+        {
+            let mut into = [a];
+            combine_apart(
+                Reducer::new(element, Operator::Sum).unwrap(),
+                Excess::Stays,
+                &mut into,
+                &[a],
+            );
+            assert_eq!(into, [held], "{element:?}");
+        }
         check(Element::U8, Operator::Max, [&[200], &[100]], &[200]);
         check(Element::I8, Operator::Max, [&[200], &[100]], &[100]);
         check(Element::I8, Operator::Product, [&[0xff], &[2]], &[0xfe]);

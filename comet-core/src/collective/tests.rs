@@ -318,3 +318,19 @@ fn sums_of_8_bits_stay_below_those_at_which_libraries_differ() {
         assert!(sums.iter().all(|sum| (1..127).contains(sum)), "{n_ranks} ranks: {sums:?}");
     }
 }
+
+#[test]
+fn sums_of_8_bits_wrap_or_end_at_the_greatest_integer() {
+    // Elements 0 and 4 of ranks 0 and 1 are 0 and 7, 4 and 0.
+    let check = |element, n_runs, found: u8, expected: u8| {
+        let by = Reducer::new(element, Operator::Sum).unwrap();
+        let combined = data::combined_operands(by, 0, 1..2, n_runs, &[found; 5]);
+        assert_eq!([combined[0], combined[4]], [expected, 4], "{element:?} after {n_runs}");
+    };
+    check(Element::I8, 20, 140, 140);
+    check(Element::I8, 20, 127, 127);
+    check(Element::I8, 20, 126, 140);
+    check(Element::I8, 18, 127, 126);
+    check(Element::U8, 40, 255, 255);
+    check(Element::U8, 40, 127, 24);
+}

@@ -1,12 +1,10 @@
 //! Files: every pointer, alone and together, blocked, unblocked and split; views; what is refused.
 
-use std::path::Path;
-
 use super::Check;
 use super::toolkit::{Found, checks, next};
 use crate::error::TransportErrorKind::{InvalidArgument, Storage};
 use crate::error::{Result, TransportErrorKind};
-use crate::file::{Cache, File, Plan, Pointer, Sharing, Together, View};
+use crate::file::{Cache, File, Folder, Plan, Pointer, Sharing, Together, View};
 use crate::pattern;
 use crate::transport::{Rank, Transport};
 
@@ -45,9 +43,9 @@ fn seed(rank: Rank, index: usize, form: usize) -> u64 {
 }
 
 /// A closed file with room for all blocks of a rank.
-fn made<T: Transport>(t: &T, folder: &Path, sharing: Sharing, n: usize) -> Result<File<T>> {
-    let path = folder.join("comet-conformance");
-    let plan = Plan { path, sharing, cache: Cache::Keep, hints: Vec::new() };
+fn made<T: Transport>(t: &T, folder: &Folder, sharing: Sharing, n: usize) -> Result<File<T>> {
+    // Past the system's memory go only blocks of some lengths.
+    let plan = Plan { cache: Cache::Keep, ..folder.plan(t.global_rank(0), sharing) };
     File::new(t, &plan, N_BLOCKS * n, N_BLOCKS)
 }
 
@@ -105,7 +103,7 @@ fn turn<T: Transport>(t: &T, rank: Rank, index: usize, n: usize) -> Pointer {
 
 fn blocks_of_each_form_are_read_back_by_another_rank<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     for n in BLOCKS_BYTES {
@@ -129,7 +127,7 @@ fn blocks_of_each_form_are_read_back_by_another_rank<T: Transport>(
 
 fn blocks_at_the_own_pointer_follow_each_other_in_a_view<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     let n = 41;
@@ -160,7 +158,7 @@ fn blocks_at_the_own_pointer_follow_each_other_in_a_view<T: Transport>(
 /// Each rank finds all blocks of all ranks, in any order.
 fn a_shared_pointer_gives_each_block_a_place_of_its_own<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     for (n, form) in [(8, Form::Blocked(Together::Alone)), (4096, Form::Unblocked)] {
@@ -193,7 +191,7 @@ fn a_shared_pointer_gives_each_block_a_place_of_its_own<T: Transport>(
 
 fn ordered_blocks_lie_in_the_order_of_the_ranks<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     let n = 100;
@@ -218,7 +216,7 @@ fn ordered_blocks_lie_in_the_order_of_the_ranks<T: Transport>(
     Ok(())
 }
 
-fn private_files_are_apart<T: Transport>(t: &T, folder: &Path, found: &Found) -> Result<()> {
+fn private_files_are_apart<T: Transport>(t: &T, folder: &Folder, found: &Found) -> Result<()> {
     let n = 4096;
     let mut file = made(t, folder, Sharing::Private, n)?;
     file.open()?;
@@ -238,7 +236,7 @@ fn private_files_are_apart<T: Transport>(t: &T, folder: &Path, found: &Found) ->
 
 fn a_file_keeps_its_contents_until_it_is_removed<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     let n = 64;
@@ -266,7 +264,7 @@ fn a_file_keeps_its_contents_until_it_is_removed<T: Transport>(
 
 fn what_a_file_refuses_leaves_it_usable<T: Transport>(
     t: &T,
-    folder: &Path,
+    folder: &Folder,
     found: &Found,
 ) -> Result<()> {
     let n = 16;

@@ -1,8 +1,8 @@
 //! The conformance suite: what every transport must do, checked over the transport itself.
 //!
 //! ```text
-//!   a backend's tests   ─┐
-//!   comet-run check     ─┴─► run_all ─► point_to_point  contents, order, exchanges
+//!   a backend's tests ─► run_all ─┐
+//!   comet-run check   ─► run ─────┴──► point_to_point  contents, order, exchanges
 //!                               │       matching        tags, sources, unexpected messages, probe
 //!                               │       errors          truncation, arguments out of range
 //!                               │       unblocked       requests in flight
@@ -12,7 +12,7 @@
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
-//!   the same     ─────► run_files ──► files           pointers, forms and views
+//!                               │       files           pointers, forms and views, in a folder
 //!                               ▼
 //!                            every rank's problem reaches rank 0
 //! ```
@@ -20,7 +20,8 @@
 //! All ranks call a check together, with any number of ranks from 1 up: a rank that is alone sends
 //! to itself. A check keeps the first error that it finds and goes on to end its communication, so
 //! that a failure is a sentence and not a job that hangs. Guarantees of some transports only
-//! ([`Promises`]) are checked on those.
+//! ([`Promises`]) are checked on those. Windows and files are each a capability of its own: what fails
+//! in one of them is [`Broken`], and says nothing about the rest.
 
 mod calls;
 mod collective;
@@ -40,10 +41,9 @@ mod tests;
 #[cfg(test)]
 pub(crate) mod twisted;
 
-use std::path::Path;
-
 use crate::collective as naive;
 use crate::error::Result;
+use crate::file::Folder;
 use crate::transport::{Promises, Transport};
 use toolkit::{Found, Outcome, collect};
 
@@ -56,7 +56,7 @@ struct Check<T: Transport> {
     /// Name of the fact that is checked (`messages_of_a_pair_do_not_overtake`).
     name: &'static str,
     /// Checks it, with all ranks and in a folder where it is about files; an error is one that ended the job.
-    run: fn(&T, &Path, &Found) -> Result<()>,
+    run: fn(&T, Option<&Folder>, &Found) -> Result<()>,
 }
 
 /// The checks that hold on every transport, in reading order.
@@ -77,57 +77,113 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
 
 /// The checks of guarantees that only some transports give.
 fn promised_checks<T: Transport>(promises: Promises) -> Vec<Check<T>> {
-    let Promises { buffers_sends, survives_truncation, has_windows } = promises;
+    let Promises { buffers_sends, survives_truncation, .. } = promises;
     let buffered = buffers_sends.then(point_to_point::buffered_checks);
     let truncated = survives_truncation.then(errors::truncation_checks);
-    let windows = has_windows.then(windows::checks);
-    [buffered, truncated, windows].into_iter().flatten().flatten().collect()
+    [buffered, truncated].into_iter().flatten().flatten().collect()
 }
 
-/// Runs all checks that apply to `t`; returns the number of failures, on every rank. All ranks call
-/// it together.
+/// Outcome of the checks of a transport, the same on all ranks but for the words.
+#[derive(Clone, Debug, Default)]
+pub struct Verdict {
+    /// Number of checks that failed.
+    pub n_failed: usize,
+    /// The capabilities among them.
+    pub broken: Broken,
+}
+
+/// Capabilities that a transport promises and does not have, by the sentence of the first check that
+/// failed.
+#[derive(Clone, Debug, Default)]
+pub struct Broken {
+    /// What fails in windows.
+    pub windows: Option<String>,
+    /// What fails in files.
+    pub files: Option<String>,
+}
+
+/// Runs all checks that apply to `t` without files; returns the number of failures, on every rank. All
+/// ranks call it together.
 ///
 /// `report` is called on rank 0 alone, after each check, with its name and the problems of all
 /// ranks in one sentence. Should the transport fail so that the ranks cannot agree on the outcome,
 /// that check counts as failed and the remaining ones are not run.
 pub fn run_all<T: Transport>(t: &T, report: &mut Report<'_>) -> usize {
-    run(t, checks().into_iter().chain(promised_checks(t.promises())), Path::new(""), report)
+    run(t, None, report).n_failed
 }
 
-/// Runs the checks of files, which lie in `folder` meanwhile, as [`run_all`] does; for transports that have
-/// files.
-pub fn run_files<T: Transport>(t: &T, folder: &Path, report: &mut Report<'_>) -> usize {
-    run(t, files::checks(), folder, report)
+/// Runs all checks that apply to `t`, as [`run_all`] does, and those of files in `folder`, if there is one.
+pub fn run<T: Transport>(t: &T, folder: Option<&Folder>, report: &mut Report<'_>) -> Verdict {
+    let mut session = Session::new(t, report);
+    let promises = t.promises();
+    session.take(checks());
+    session.take(promised_checks(promises));
+    let windows = if promises.has_windows { session.take(windows::checks()) } else { None };
+    let files = folder.filter(|_| promises.has_files).and_then(|folder| session.take_in(folder));
+    Verdict { n_failed: session.n_failed, broken: Broken { windows, files } }
+}
+
+/// Runs the checks of files alone, for transports that have files: number of failures, on every rank.
+pub fn run_files<T: Transport>(t: &T, folder: &Folder, report: &mut Report<'_>) -> usize {
+    let mut session = Session::new(t, report);
+    session.take_in(folder);
+    session.n_failed
 }
 
 /// Called with the name of a check and its outcome.
 pub type Report<'a> = dyn FnMut(&str, &Result<(), String>) + 'a;
 
-fn run<T: Transport>(
-    t: &T,
-    checks: impl IntoIterator<Item = Check<T>>,
-    folder: &Path,
-    report: &mut Report<'_>,
-) -> usize {
-    let mut n_failed = 0;
-    for check in checks {
-        let verdict = run_one(t, &check, folder);
-        let can_go_on = verdict.is_ok();
-        let outcome = verdict.unwrap_or_else(|error| Err(error.to_string()));
-        n_failed += usize::from(outcome.is_err());
-        if t.rank() == 0 {
-            report(check.name, &outcome);
-        }
-        if !can_go_on {
-            break;
-        }
+/// Checks one after the other, until the ranks cannot agree any more.
+struct Session<'a, 'r, T: Transport> {
+    t: &'a T,
+    folder: Option<Folder>,
+    report: &'a mut Report<'r>,
+    n_failed: usize,
+    is_over: bool,
+}
+
+impl<'a, 'r, T: Transport> Session<'a, 'r, T> {
+    fn new(t: &'a T, report: &'a mut Report<'r>) -> Self {
+        Self { t, folder: None, report, n_failed: 0, is_over: false }
     }
-    n_failed
+
+    /// Runs the checks of files in `folder`, with one number for all ranks; the first failure.
+    fn take_in(&mut self, folder: &Folder) -> Option<String> {
+        if self.is_over {
+            return None;
+        }
+        match folder.agree(self.t) {
+            Ok(folder) => self.folder = Some(folder),
+            Err(error) => return Some(error.to_string()),
+        }
+        self.take(files::checks())
+    }
+
+    /// Runs `checks`; the first failure.
+    fn take(&mut self, checks: Vec<Check<T>>) -> Option<String> {
+        let mut first = None;
+        for check in checks {
+            if self.is_over {
+                break;
+            }
+            let verdict = run_one(self.t, &check, self.folder.as_ref());
+            self.is_over = verdict.is_err();
+            let outcome = verdict.unwrap_or_else(|error| Err(error.to_string()));
+            if self.t.rank() == 0 {
+                (self.report)(check.name, &outcome);
+            }
+            if let Err(problem) = outcome {
+                self.n_failed += 1;
+                first.get_or_insert(format!("{}: {problem}", check.name.replace('_', " ")));
+            }
+        }
+        first
+    }
 }
 
 /// Runs `check`, and lets all ranks agree on its outcome. The naive collectives are used for that:
 /// the transport's own are among what is checked.
-fn run_one<T: Transport>(t: &T, check: &Check<T>, folder: &Path) -> Result<Outcome> {
+fn run_one<T: Transport>(t: &T, check: &Check<T>, folder: Option<&Folder>) -> Result<Outcome> {
     t.annotate(check.name, 0);
     naive::barrier(t)?;
     let outcome = gather(t, collect(|found| (check.run)(t, folder, found)))?;

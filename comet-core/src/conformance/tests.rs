@@ -2,20 +2,23 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::Mutex;
 
 use super::toolkit::Outcome;
 use super::twisted::{Twist, Twisted};
-use super::{checks, promised_checks, run_all, run_one};
+use super::{Check, checks, files, promised_checks, run, run_all, run_one, windows};
 use crate::collective::{Collective, Kind};
 use crate::error::{Result, TransportError};
 use crate::local::{self, Local};
 use crate::topology::Topology;
 use crate::transport::{Promises, Rank, Status, Tag, Transport};
 
-const ALL: Promises =
-    Promises { buffers_sends: true, survives_truncation: true, has_windows: true };
+const ALL: Promises = Promises {
+    buffers_sends: true,
+    survives_truncation: true,
+    has_windows: true,
+    has_files: false,
+};
 
 /// Fault of a [`Broken`] transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,13 +167,18 @@ fn failures(n_ranks: usize, corrupt: bool) -> (Vec<(String, String)>, Vec<usize>
     (failed.into_inner().unwrap(), counts)
 }
 
+/// All checks but those of files, which this transport has not.
+fn all<T: Transport>() -> impl Iterator<Item = Check<T>> {
+    checks().into_iter().chain(promised_checks(ALL)).chain(windows::checks())
+}
+
 /// Outcomes of the check called `name` on three ranks with `fault`.
 fn outcomes(name: &str, fault: Fault) -> Vec<Outcome> {
     local::run(3, |t| {
         let t = Broken::new(t, fault);
-        let mut all = checks().into_iter().chain(promised_checks(ALL));
+        let mut all = all();
         let check = all.find(|check| check.name == name);
-        run_one(&t, &check.unwrap(), Path::new("")).unwrap()
+        run_one(&t, &check.unwrap(), None).unwrap()
     })
 }
 
@@ -250,24 +258,38 @@ fn calls_on_windows_that_do_nothing_are_noticed() {
 
 #[test]
 fn what_is_not_promised_is_not_checked() {
-    let check = |[buffers_sends, survives_truncation, has_windows]: [bool; 3], n_checks| {
-        let promises = Promises { buffers_sends, survives_truncation, has_windows };
+    let check = |[buffers_sends, survives_truncation]: [bool; 2], n_checks| {
+        let promises = Promises { buffers_sends, survives_truncation, ..ALL };
         assert_eq!(promised_checks::<Local>(promises).len(), n_checks, "{promises:?}");
     };
-    check([false; 3], 0);
-    check([true, false, false], 2);
-    check([false, true, false], 3);
-    check([false, false, true], 12);
+    check([false; 2], 0);
+    check([true, false], 2);
+    check([false, true], 3);
 }
 
 #[test]
 fn checks_are_named_as_facts_once_each() {
-    let mut names: Vec<_> = checks::<Local>().iter().map(|check| check.name).collect();
-    names.extend(promised_checks::<Local>(ALL).iter().map(|check| check.name));
+    let mut names: Vec<_> = all::<Local>().map(|check| check.name).collect();
+    names.extend(files::checks::<Local>().iter().map(|check| check.name));
     let is_plain = |name: &&str| name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
     assert!(names.iter().all(is_plain), "{names:?}");
     let n_names = names.len();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), n_names);
+}
+
+#[test]
+fn a_capability_that_fails_is_broken_and_the_rest_is_not() {
+    let verdicts = local::run(2, |t| {
+        let t = Broken::new(t, Fault::WindowsForget("put"));
+        run(&t, None, &mut |_, _| ())
+    });
+    for (rank, verdict) in verdicts.iter().enumerate() {
+        assert!(verdict.n_failed > 0 && verdict.broken.files.is_none(), "{verdict:?}");
+        let problem = verdict.broken.windows.as_deref().unwrap_or_default();
+        assert!(rank > 0 || problem.starts_with("puts and gets end at a fence: "), "{problem}");
+    }
+    let verdicts = local::run(2, |t| run(t, None, &mut |_, _| ()));
+    assert!(verdicts.iter().all(|verdict| verdict.broken.windows.is_none()));
 }

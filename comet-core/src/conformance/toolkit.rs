@@ -36,7 +36,10 @@ const POLLS_PER_YIELD: u32 = 32;
 /// Lists checks, each by the name of its function; those of files take their folder.
 macro_rules! checks {
     (in a folder: $($check:ident),* $(,)?) => {
-        vec![$(Check { name: stringify!($check), run: $check }),*]
+        vec![$(Check {
+            name: stringify!($check),
+            run: |t, folder, found| $check(t, folder.expect("a check of files has one"), found),
+        }),*]
     };
     ($($check:ident),* $(,)?) => {
         vec![$(Check { name: stringify!($check), run: |t, _, found| $check(t, found) }),*]

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use crate::busy;
 use crate::collective;
 use crate::error::Result;
 use crate::event::{ClockCalibration, ClockGaps};
@@ -49,6 +50,29 @@ fn calibrate<T: Transport>(t: &T) -> ClockCalibration {
         loop_ns: loops_ns[0],
         gaps: gaps.map(|(gaps, _)| gaps),
     }
+}
+
+/// Shortest time by which busy work is calibrated, in nanoseconds: thousands of readings; and how often it
+/// is taken.
+const BUSY_NS: u64 = 200_000;
+const N_BUSY: usize = 5;
+
+/// Rounds of busy work per millisecond on this rank, undisturbed; 0 where work takes virtual time alone.
+pub(crate) fn rounds_per_ms<T: Transport>(t: &T) -> u64 {
+    if t.clock().is_virtual {
+        return 0;
+    }
+    let ns_of = |n| {
+        let start_ns = t.now_ns();
+        black_box(busy::rounds(black_box(1), n));
+        t.now_ns().saturating_sub(start_ns).max(1)
+    };
+    let mut n = 1024;
+    while ns_of(n) < BUSY_NS {
+        n *= 2;
+    }
+    let shortest_ns = (0..N_BUSY).map(|_| ns_of(n)).fold(u64::MAX, u64::min);
+    n.saturating_mul(1_000_000) / shortest_ns
 }
 
 /// Mean times of `op`, followed by a reading at the end of each batch of `n`; in ascending order.

@@ -34,6 +34,7 @@ use std::error::Error;
 
 use crate::error::TransportError;
 
+pub(crate) use clock::rounds_per_ms;
 pub use conductor::conduct;
 pub use decision::decision_bytes;
 pub use rules::{LoopLimits, Multiples, Rules};

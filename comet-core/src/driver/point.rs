@@ -5,7 +5,7 @@ use super::rules::{Rules, SKAMPI_ERROR};
 use super::settings::{Pace, Settings, Slices};
 use super::stage::Taken;
 use super::start::Starts;
-use crate::definition::{Definition, Quantity};
+use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote, RankSamples, SeriesResult, WarmUpTimes};
 use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, World};
 use crate::sample::Sample;
@@ -52,7 +52,7 @@ pub(super) struct CaseState {
 /// Samples of one series, and the values that they make.
 pub(super) struct Readings {
     pub(super) definition: Definition,
-    /// Values of an operation.
+    /// Values of a run.
     divisor: u32,
     ranks: Vec<RankSamples>,
     slice_lengths: Vec<usize>,
@@ -64,10 +64,10 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    pub(super) fn new(definition: Definition, quantity: Quantity) -> Self {
+    pub(super) fn new(definition: Definition, divisor: u32) -> Self {
         Self {
             definition,
-            divisor: quantity.divisor(),
+            divisor,
             ranks: Vec::new(),
             slice_lengths: Vec::new(),
             invalid: Vec::new(),

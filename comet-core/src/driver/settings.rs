@@ -4,6 +4,7 @@
 
 use super::rules::{LoopLimits, Rules};
 use crate::collective::Graph;
+use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
@@ -68,6 +69,8 @@ pub struct Settings {
     pub graph: Option<Graph>,
     /// The user's folder for files.
     pub files: Option<Folder>,
+    /// What the transport lacks, although it promises it: kernels that need it are skipped.
+    pub broken: Broken,
     /// Layout of the messages.
     pub layout: Option<Layout>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
@@ -145,6 +148,7 @@ impl Settings {
             cast: None,
             graph: None,
             files: None,
+            broken: Broken::default(),
             layout: None,
             cap_bytes: u64::MAX,
             corrupt: None,

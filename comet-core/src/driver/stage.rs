@@ -1,5 +1,7 @@
 //! One rank doing what was decided, and its report to rank 0.
 
+use std::cell::OnceCell;
+
 use super::decision::{Decision, Target, Trail};
 use super::start::Starts;
 use super::{Pace, Settings, clock};
@@ -28,6 +30,8 @@ pub(super) struct Stage<'a, T: Transport> {
     buffers: Buffers,
     /// The user's folder for files, the same on all ranks.
     files: Option<Folder>,
+    /// Rounds of busy work per millisecond, once that is known.
+    rounds_per_ms: OnceCell<u64>,
     /// Transports of groups and of datatypes, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
@@ -47,8 +51,8 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
         let (clock, buffers, files) = (None, settings.buffers, None);
-        let (parts, laid) = (Vec::new(), None);
-        Self { t, kernels, settings, clock, buffers, files, parts, laid }
+        let (parts, laid, rounds_per_ms) = (Vec::new(), None, OnceCell::new());
+        Self { t, kernels, settings, clock, buffers, files, rounds_per_ms, parts, laid }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
@@ -249,6 +253,8 @@ impl<'a, T: Transport> Stage<'a, T> {
             n_barriers,
             graph,
             files,
+            broken: Some(&self.settings.broken),
+            rounds_per_ms: Some(&self.rounds_per_ms),
         };
         let cx = Context::new(part, info, pace, method, corrupt);
         match &self.laid {

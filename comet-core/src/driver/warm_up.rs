@@ -106,7 +106,7 @@ impl<T: Transport> Conductor<'_, T> {
         let clocks = self.stage.has_common_clock();
         let readings = |index| {
             let definition = case.info.definition_under(index, wanted).on_clocks(clocks);
-            Readings::new(definition, case.info.series[index].quantity)
+            Readings::new(definition, case.info.series[index].divisor(case))
         };
         CaseState {
             case: *case,

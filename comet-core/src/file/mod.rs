@@ -120,6 +120,20 @@ pub struct Plan {
     pub hints: Vec<(String, String)>,
 }
 
+impl Plan {
+    /// Path of the file that `rank` of the job uses.
+    pub fn path_on(&self, rank: Rank) -> PathBuf {
+        match self.sharing {
+            Sharing::All => self.path.clone(),
+            Sharing::Private => {
+                let mut name = self.path.clone().into_os_string();
+                name.push(format!("-{rank}"));
+                name.into()
+            }
+        }
+    }
+}
+
 /// Folder of the files of a run, and what holds for all of them.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -136,9 +150,19 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// The folder `path` with so many free bytes, for the files of a run with this number.
+    pub const fn new(path: PathBuf, free_bytes: u64, run: u64) -> Self {
+        Self { path, free_bytes, run, cache: Cache::Keep, hints: Vec::new() }
+    }
+
     /// Beginning of the names of all files of the run.
     pub fn prefix(&self) -> String {
         format!("comet-io-{:016x}", self.run)
+    }
+
+    /// Beginning of their paths.
+    pub fn beginning(&self) -> PathBuf {
+        self.path.join(self.prefix())
     }
 
     /// A file of the group of ranks that begins at rank `first` of the job.

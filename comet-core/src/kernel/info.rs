@@ -114,13 +114,22 @@ pub struct Series {
     pub bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
     /// Rates beside that bandwidth, each of its own kind.
     pub rates: &'static [Rate],
+    /// Operations of one run, one after the other, of which the time of one is the mean.
+    pub n_turns: fn(&Case) -> u32,
 }
 
 impl Series {
     /// A series whose median is reported, that moves no bytes and has no rates.
     pub const fn of(name: &'static str, quantity: Quantity, definition: Definition) -> Self {
-        let (quote_minimum, rates) = (false, &[]);
-        Self { name, quantity, definition, quote_minimum, bytes_per_op: |_, _| None, rates }
+        Self {
+            name,
+            quantity,
+            definition,
+            quote_minimum: false,
+            bytes_per_op: |_, _| None,
+            rates: &[],
+            n_turns: |_| 1,
+        }
     }
 
     /// One way of a message of [`LENGTH_BYTES`], half of a round trip.
@@ -147,6 +156,16 @@ impl Series {
     /// This series with rates beside the bandwidth.
     pub const fn rated(self, rates: &'static [Rate]) -> Self {
         Self { rates, ..self }
+    }
+
+    /// This series with so many operations of one run, in turns.
+    pub const fn in_turns(self, n_turns: fn(&Case) -> u32) -> Self {
+        Self { n_turns, ..self }
+    }
+
+    /// Divisor of the time of one run of `case` that gives the value.
+    pub fn divisor(&self, case: &Case) -> u32 {
+        self.quantity.divisor() * (self.n_turns)(case)
     }
 
     /// Amounts of one operation for its rates, in their order.

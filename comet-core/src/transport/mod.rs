@@ -137,7 +137,12 @@ pub trait Transport: RawTransport + Sized {
     /// What holds here beyond the least that MPI guarantees; everything, by default. All ranks call it: over
     /// MPI they find out together whether there are windows.
     fn promises(&self) -> Promises {
-        Promises { buffers_sends: true, survives_truncation: true, has_windows: true }
+        Promises {
+            buffers_sends: true,
+            survives_truncation: true,
+            has_windows: true,
+            has_files: false,
+        }
     }
 
     /// How long one cache line takes from rank 0 to rank 1, in nanoseconds: half of a round trip

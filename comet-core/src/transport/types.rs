@@ -130,6 +130,8 @@ pub struct Promises {
     pub survives_truncation: bool,
     /// There are [windows](crate::window). (MPI has them from version 3.0 on as they are here.)
     pub has_windows: bool,
+    /// There are [files](crate::file). (MPI has them from version 2.0 on.)
+    pub has_files: bool,
 }
 
 /// Computation that a kernel does between its messages.
@@ -151,6 +153,11 @@ pub enum Work {
         piece_bytes: usize,
         /// Distance between the starts of two pieces in bytes.
         stride_bytes: usize,
+    },
+    /// Work without memory, which takes a time that the caller has measured (see [`Busy`](crate::busy::Busy)).
+    Busy {
+        /// That time in nanoseconds.
+        ns: u64,
     },
     /// An element-by-element sum of `n` doubles into another vector.
     Reduce {

@@ -79,7 +79,7 @@ impl<T: Transport> Operation<T> for Vectors<T> {
         let n_ranks = self.blocks.window().n_ranks();
         if self.blocks.rank() == ROOT {
             let mut sum = self.blocks.read(0);
-            let expected = combined_operands(self.by, ROOT, 0..n_ranks, check.n_runs(), sum.len());
+            let expected = combined_operands(self.by, ROOT, 0..n_ranks, check.n_runs(), &sum);
             check.bytes(&mut sum, &expected, "the sum");
         }
         self.blocks.check(check);

@@ -87,7 +87,7 @@ impl<T: Transport> Pattern<T> for Whole {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let (rank, length) = (cx.rank(), case.length(&LENGTH_BYTES));
-        let window = Window::new(cx.transport(), length, PUT.end, Memory::Created)?;
+        let window = cx.window(length, PUT.end, Memory::Created)?;
         Ok(Some((Duty::Together, Life { window, rank, length })))
     }
 }

@@ -1,12 +1,16 @@
 //! The suite `imb-io`: the Intel MPI Benchmarks of files.
 
 pub mod open_close;
+pub mod overlap;
+mod side;
+mod spec;
 pub mod transfer;
 
 use comet_core::kernel::prelude::*;
 
 use crate::Suite;
 use open_close::OpenClose;
+use overlap::Overlap;
 use transfer::Transfer;
 
 /// The kernels of the suite.
@@ -32,6 +36,24 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Transfer::<15>),
             &Timed(Transfer::<16>),
             &Timed(Transfer::<17>),
+            &Timed(Overlap::<0>),
+            &Timed(Overlap::<1>),
+            &Timed(Overlap::<2>),
+            &Timed(Overlap::<3>),
+            &Timed(Overlap::<4>),
+            &Timed(Overlap::<5>),
+            &Timed(Overlap::<6>),
+            &Timed(Overlap::<7>),
+            &Timed(Overlap::<8>),
+            &Timed(Overlap::<9>),
+            &Timed(Overlap::<10>),
+            &Timed(Overlap::<11>),
+            &Timed(Overlap::<12>),
+            &Timed(Overlap::<13>),
+            &Timed(Overlap::<14>),
+            &Timed(Overlap::<15>),
+            &Timed(Overlap::<16>),
+            &Timed(Overlap::<17>),
         ]
     }
 }

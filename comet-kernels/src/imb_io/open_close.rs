@@ -23,7 +23,7 @@ use comet_core::error::TransportError;
 use comet_core::file::{File, Pointer, Sharing, Together};
 use comet_core::kernel::prelude::*;
 
-use super::transfer::{agree, require_folder};
+use super::spec::{agree, keep, require_folder};
 
 /// `imb-io/open_close`; see the [module](self).
 pub(crate) struct OpenClose;
@@ -70,15 +70,6 @@ impl<T: Transport> Operation<T> for Life<T> {
     fn close(&mut self, _: &T) -> Result<()> {
         self.file.remove()
     }
-}
-
-/// Keeps the first error that leaves the transport usable, and gives others back.
-pub(super) fn keep(failed: &mut Option<TransportError>, error: TransportError) -> Result<()> {
-    if error.ends_job() {
-        return Err(error);
-    }
-    failed.get_or_insert(error);
-    Ok(())
 }
 
 impl<T: Transport> Pattern<T> for OpenClose {

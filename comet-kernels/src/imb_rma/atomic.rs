@@ -26,34 +26,21 @@
 //! **Caution**: each swap finds what it expects and puts the same value, as in IMB; that other
 //! values are swapped is shown by `comet-run check`.
 
-use comet_core::collective::data::{combined_operands, fill_operand};
 use comet_core::collective::{Element, Operator, Reducer};
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
+use crate::combining::{ACCUMULATE, Calls, FETCH_AND_OP, GET_ACCUMULATE};
 use crate::imb::collective::{BY_ELEMENT, VECTORS, reducer};
-use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks};
+use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends};
 
 /// Kernel number `KIND`, in the order of the pattern above.
 pub(crate) struct Combining<const KIND: usize>;
 
-const ACCUMULATE: usize = 0;
-const GET_ACCUMULATE: usize = 1;
-const FETCH_AND_OP: usize = 2;
-const COMPARE_AND_SWAP: usize = 3;
-
 /// The rank that makes the calls, and the one in whose part they work.
 const ORIGIN: Rank = 0;
 const TARGET: Rank = 1;
-
-/// Bytes of a fetch by which its call is found.
-const LOOK_BYTES: usize = 64;
-
-/// Blocks of the origin: what is added, or expected; what was fetched; the new value of a swap.
-const GIVEN: usize = 0;
-const FETCHED: usize = 1;
-const NEW: usize = 2;
 
 /// Elements of a swap, which has whole numbers alone: those of IMB.
 const SWAPPED: Element = Element::I32;
@@ -61,7 +48,7 @@ const SWAPPED: Element = Element::I32;
 /// One rank's side.
 pub(crate) struct Side<T: Transport, const KIND: usize> {
     blocks: Blocks<T>,
-    by: Reducer,
+    calls: Calls<KIND>,
     is_aggregate: bool,
 }
 
@@ -69,46 +56,11 @@ impl<T: Transport, const KIND: usize> Side<T, KIND> {
     fn is_origin(&self) -> bool {
         self.blocks.rank() == ORIGIN
     }
-
-    /// Calls before the one whose fetch is the last of `n_runs`: any, where several write to one place before
-    /// a flush.
-    fn last_fetch(&mut self, n_runs: u64) -> u64 {
-        let (by, is_aggregate) = (self.by, self.is_aggregate);
-        let fetched = self.blocks.origin(FETCHED);
-        let n_bytes = fetched.len().min(LOOK_BYTES);
-        let mut part = combined_operands(by, TARGET, ORIGIN..ORIGIN, 0, n_bytes);
-        let mut given = part.clone();
-        fill_operand(by, ORIGIN, &mut given);
-        let mut found = None;
-        for n_before in (0..n_runs).filter(|_| is_aggregate && KIND != COMPARE_AND_SWAP) {
-            if part == fetched[..n_bytes] {
-                found = Some(n_before);
-            }
-            by.combine(&mut part, &given);
-        }
-        found.unwrap_or(n_runs - 1)
-    }
-
-    /// The part after `n_runs` calls.
-    fn part_after(&self, n_runs: u64) -> Vec<u8> {
-        let n_runs = if KIND == COMPARE_AND_SWAP { 0 } else { n_runs };
-        let n_bytes = self.blocks.own(GIVEN).len();
-        combined_operands(self.by, TARGET, ORIGIN..ORIGIN + 1, n_runs, n_bytes)
-    }
 }
 
 impl<T: Transport, const KIND: usize> Operation<T> for Side<T, KIND> {
     fn fill(&mut self, _: Seeds) {
-        let by = self.by;
-        self.blocks.write(0, |part| fill_operand(by, TARGET, part));
-        let given = if KIND == COMPARE_AND_SWAP { TARGET } else { ORIGIN };
-        fill_operand(by, given, self.blocks.origin(GIVEN));
-        if KIND == COMPARE_AND_SWAP {
-            fill_operand(by, given, self.blocks.origin(NEW));
-        }
-        if KIND != ACCUMULATE {
-            self.blocks.origin(FETCHED).fill(0xff);
-        }
+        self.calls.fill(&mut self.blocks);
     }
 
     fn begin(&mut self, t: &T) -> Result<()> {
@@ -118,24 +70,9 @@ impl<T: Transport, const KIND: usize> Operation<T> for Side<T, KIND> {
 
     #[inline]
     fn run(&mut self, _: &T) -> Result<()> {
-        let (blocks, by) = (&self.blocks, self.by);
-        if !self.is_origin() {
-            return Ok(());
-        }
-        let (window, other) = (blocks.window(), blocks.of(TARGET, 0));
-        let start = |index| blocks.own(index).start;
-        match KIND {
-            ACCUMULATE => window.accumulate(blocks.own(GIVEN), other, by)?,
-            GET_ACCUMULATE => {
-                window.get_accumulate(blocks.own(GIVEN), start(FETCHED), other, by)?;
-            }
-            FETCH_AND_OP => window.fetch_and_op(start(GIVEN), start(FETCHED), other, by)?,
-            _ => {
-                let places = [start(GIVEN), start(NEW), start(FETCHED)];
-                window.compare_and_swap(places, other, SWAPPED)?;
-            }
-        }
-        if self.is_aggregate { Ok(()) } else { window.flush(TARGET) }
+        self.calls.start(&self.blocks)?;
+        let flushes = self.is_origin() && !self.is_aggregate;
+        if flushes { self.blocks.window().flush(TARGET) } else { Ok(()) }
     }
 
     #[inline]
@@ -152,20 +89,7 @@ impl<T: Transport, const KIND: usize> Operation<T> for Side<T, KIND> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let n_runs = check.n_runs();
-        match self.blocks.rank() {
-            ORIGIN if KIND != ACCUMULATE => {
-                let n_before = self.last_fetch(n_runs);
-                let before = self.part_after(n_before);
-                check.bytes(self.blocks.origin(FETCHED), &before, "what was fetched");
-            }
-            TARGET => {
-                let after = self.part_after(n_runs);
-                check.bytes(&mut self.blocks.read(0), &after, "the part");
-            }
-            _ => (),
-        }
-        self.blocks.check(check);
+        self.calls.check(&mut self.blocks, check, self.is_aggregate);
     }
 
     fn close(&mut self, _: &T) -> Result<()> {
@@ -219,10 +143,10 @@ impl<T: Transport, const KIND: usize> Pattern<T> for Combining<KIND> {
     type Part = Side<T, KIND>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let n_in_origin = [1, 2, 2, 3][KIND];
+        let ends = Ends::of_first_two(cx.rank(), |rank| rank == ORIGIN);
         let part = Side {
-            blocks: Blocks::new(cx, block_bytes(case), [1, n_in_origin], Memory::Created)?,
-            by: by_of(case),
+            blocks: Blocks::new(cx, block_bytes(case), Calls::<KIND>::N_BLOCKS, Memory::Created)?,
+            calls: Calls { by: by_of(case), ends, are_swapped: false },
             is_aggregate: case.value(&AGGREGATE) == 1,
         };
         Ok(Some((if cx.rank() == ORIGIN { Duty::Times } else { Duty::Follows }, part)))

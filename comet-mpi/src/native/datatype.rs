@@ -32,13 +32,13 @@ pub(super) struct Kind {
     _made: Option<Rc<Made>>,
 }
 
-/// A committed type, which is freed.
+/// A type that was made, which is freed.
 struct Made(ffi::MPI_Datatype);
 
 impl Drop for Made {
     fn drop(&mut self) {
         if !std::thread::panicking() && !mpi::environment::is_finalized() {
-            // SAFETY: the type was committed below, and MPI is not finalised. Operations that use it go on
+            // SAFETY: the type was made below, and MPI is not finalised. Operations that use it go on
             // (section 5.1.9). An error leaves a handle behind, which nothing uses.
             unsafe { ffi::MPI_Type_free(&raw mut self.0) };
         }
@@ -106,6 +106,41 @@ fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
     // SAFETY: the type is alive; the call writes the handle of a new one.
     let make = |made| unsafe { ffi::MPI_Type_contiguous(n, kind, made) };
     written("MPI_Type_contiguous", constant!(RSMPI_DATATYPE_NULL), make)
+}
+
+/// Makes `call` with a count and a type that describe `length_bytes` bytes of memory.
+#[inline]
+pub(super) fn with_bytes(
+    length_bytes: usize,
+    call: impl FnOnce(c_int, ffi::MPI_Datatype) -> Outcome,
+) -> Outcome {
+    let byte = constant!(RSMPI_UINT8_T);
+    if let Ok(n) = c_int::try_from(length_bytes) {
+        return call(n, byte);
+    }
+    let made = Made(long_type(length_bytes, byte)?);
+    call(1, made.0)
+}
+
+/// Makes `call` with a committed type of a block of bytes and the gap behind it: the distance of two blocks
+/// is its extent.
+pub(super) fn in_blocks(
+    block_bytes: u64,
+    stride_bytes: u64,
+    call: impl FnOnce(ffi::MPI_Datatype) -> Outcome,
+) -> Outcome {
+    let block_bytes = usize::try_from(block_bytes).unwrap_or(usize::MAX);
+    let extent = ffi::MPI_Aint::try_from(stride_bytes).unwrap_or(ffi::MPI_Aint::MAX);
+    with_bytes(block_bytes, |n, kind| {
+        let block = Made(contiguous(n, kind)?);
+        // SAFETY: the type is alive; the call writes the handle of a new one.
+        let make = |made| unsafe { ffi::MPI_Type_create_resized(block.0, 0, extent, made) };
+        let null = constant!(RSMPI_DATATYPE_NULL);
+        let mut made = Made(written("MPI_Type_create_resized", null, make)?);
+        // SAFETY: the type has just been made.
+        outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut made.0) })?;
+        call(made.0)
+    })
 }
 
 /// A type of `length_bytes` bytes, for lengths that an `int` does not hold (section 5.1.2):

@@ -28,6 +28,7 @@ mod long;
 mod collective;
 mod comm;
 mod datatype;
+mod file;
 mod memory;
 mod neighbours;
 mod peers;
@@ -37,6 +38,7 @@ mod window;
 
 pub(crate) use collective::Refused;
 pub(crate) use comm::{Arrived, Comm};
+pub use file::MpiFile;
 pub use memory::MpiBuffer;
 pub use peers::MpiPeers;
 pub(crate) use process::{

@@ -193,7 +193,7 @@ fn stray(suite: &Suite, point: &Point) -> Option<String> {
         }
         "groups" => suite.id == imb::SUITE.id,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
-        | "layout"
+        | "layout" | "memory" | "sync"
             if suite.id == osu::SUITE.id =>
         {
             true

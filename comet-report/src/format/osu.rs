@@ -10,6 +10,7 @@
 
 use std::io::Write;
 
+use comet_core::collective::Element;
 use comet_core::kernel::{DATATYPE, ELEMENT, WINDOW};
 use comet_core::layout::DATA_BYTES;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
@@ -21,7 +22,9 @@ use super::foreign::{
 };
 use crate::record::{CheckStatus, LAYOUT, Measured, Param, Point};
 use crate::sink::RecordSink;
-use crate::suite::osu::{GRAPH_TIME, SIDES, SUITE};
+use crate::suite::osu::{
+    GRAPH_TIME, MEMORIES, SIDES, SUITE, SYNCHRONIZATION, SYNCS, WINDOW_CREATION,
+};
 use crate::suite::{Numbers, Suite};
 
 /// Width of the column with the length.
@@ -106,6 +109,7 @@ impl Layout for Osu {
         match block.benchmark.numbers {
             Numbers::MessageRate if !is_varied(block) => &["datatype", "window_buffers", "window"],
             Numbers::Neighbours => &["datatype", "dimensions", "radius", "graph"],
+            numbers if numbers.is_remote() => &["memory", "sync", "element", "window"],
             _ => &["datatype", "element", "root", "first_root", "place", "window_buffers"],
         }
     }
@@ -116,11 +120,13 @@ impl Layout for Osu {
         let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
         let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
         let of = |point: &Point| (window(point), graph(point));
+        // The title of one-sided benchmarks stands above each table.
+        let before = before.filter(|_| !block.benchmark.numbers.is_remote());
         let goes_on = before.is_some_and(|before| of(before) == of(block.first));
         let mut text = if goes_on { String::new() } else { banner(block) };
         let titles = titles(block);
-        let size = size_bytes(block.first);
-        if size.is_some() {
+        let size = printed_bytes(block, block.first);
+        if size.is_some() && block.benchmark.name != NO_DATATYPE {
             text += &format!("# Datatype: {}.\n", datatype(block.first));
         }
         text += &format!("# note: {origin}\n");
@@ -149,9 +155,9 @@ impl Layout for Osu {
             return None;
         }
         let means = Means::of(point).filter(|_| is_ok);
-        let size = size_bytes(point);
+        let size = printed_bytes(block, point);
         let values = match block.benchmark.numbers {
-            Numbers::Bandwidth => vec![megabytes_per_s(point, means)],
+            Numbers::Bandwidth | Numbers::RemoteRate => vec![megabytes_per_s(point, means)],
             Numbers::MessageRate => {
                 let rate = megabytes_per_s(point, means);
                 vec![rate, per_message(rate, sent_bytes(point))]
@@ -185,6 +191,7 @@ fn banner(block: &Block<'_>) -> String {
     let title = format!("# OSU MPI {} v7.4\n", block.benchmark.title);
     match block.benchmark.numbers {
         Numbers::MessageRate => (),
+        numbers if numbers.is_remote() => return title_of_remote(block),
         Numbers::Neighbours => return format!("{}\n{title}", graph(block.first)),
         _ => return format!("\n{title}"),
     }
@@ -195,6 +202,32 @@ fn banner(block: &Block<'_>) -> String {
     };
     let rates = if is_varied(block) { "\n# Uni-directional Bandwidth (MB/sec)\n" } else { "" };
     format!("{title}# [ pairs: {pairs} ] [ window size: {window} ]\n{rates}")
+}
+
+/// The one-sided program that prints no datatype.
+const NO_DATATYPE: &str = "osu_get_acc_latency";
+
+/// The title of a one-sided program, which starts with its call, and the calls of its window.
+fn title_of_remote(block: &Block<'_>) -> String {
+    let call = |param: &str, calls: &[(&str, &'static str)]| {
+        let word = block.first.params.get(param).map_or("-".into(), Param::to_string);
+        calls.iter().find(|(name, _)| *name == word).map_or(word, |(_, call)| (*call).into())
+    };
+    let title = block.benchmark.title;
+    let (memory, sync) = (call("memory", &MEMORIES), call("sync", &SYNCS));
+    format!("# OSU {title} v7.4\n{WINDOW_CREATION}{memory}\n{SYNCHRONIZATION}{sync}\n")
+}
+
+/// The length in the first column of the row of `point`, if it has one.
+fn printed_bytes(block: &Block<'_>, point: &Point) -> Option<u64> {
+    let of_element = || {
+        let element = point.params.get(ELEMENT.name)?;
+        Some(Element::find(&element.to_string())?.bytes() as u64)
+    };
+    match block.benchmark.numbers {
+        Numbers::RemoteElement => size_bytes(point).or_else(of_element),
+        _ => size_bytes(point),
+    }
 }
 
 /// Lines about the graph of the neighbours of `point`: the sides of a torus, and the time to make it where
@@ -213,7 +246,8 @@ fn graph(point: &Point) -> String {
 /// Titles of the columns that the program of `block` always has, beside the length.
 fn titles(block: &Block<'_>) -> &'static [&'static str] {
     match block.benchmark.numbers {
-        Numbers::Bandwidth => &["Bandwidth (MB/s)"],
+        Numbers::Bandwidth | Numbers::RemoteRate => &["Bandwidth (MB/s)"],
+        Numbers::Remote | Numbers::RemoteElement => &["Latency (us)"],
         Numbers::MessageRate if has_word(block, NO_MESSAGE_RATE) => &["MB/s"],
         Numbers::MessageRate => &["MB/s", "Messages/s"],
         _ => &["Avg Latency(us)"],
@@ -265,7 +299,8 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
 
 /// True if the program of `block` prints rates.
 fn is_rate(block: &Block<'_>) -> bool {
-    matches!(block.benchmark.numbers, Numbers::Bandwidth | Numbers::MessageRate)
+    let numbers = block.benchmark.numbers;
+    matches!(numbers, Numbers::Bandwidth | Numbers::MessageRate | Numbers::RemoteRate)
 }
 
 /// True if the columns of `block` are windows.
@@ -307,10 +342,13 @@ fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(Strin
         columns.push(("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))));
     }
     if words.clone().any(|word| word == VALIDATION) {
-        let outcome = match point.check.status {
-            CheckStatus::Pass => "Pass",
-            CheckStatus::Fail => "Fail",
-            CheckStatus::Skipped => "-",
+        let outcome = match (point.check.status, block.benchmark.numbers.is_remote()) {
+            (CheckStatus::Pass, false) => "Pass",
+            (CheckStatus::Fail, false) => "Fail",
+            (CheckStatus::Skipped, false) => "-",
+            (CheckStatus::Pass, true) => "passed",
+            (CheckStatus::Fail, true) => "failed",
+            (CheckStatus::Skipped, true) => "skipped",
         };
         columns.push(("Validation".into(), WIDTH, outcome.into()));
     }
@@ -328,186 +366,4 @@ fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(Strin
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::foreign::tests::records;
-    use super::*;
-    use crate::fixture::{check_golden, render};
-    use crate::record::Record;
-
-    /// The text of the small run with these columns beside the least.
-    fn text(columns: &str) -> String {
-        let mut records = records("osu");
-        let Record::Run(run) = &mut records[0] else { unreachable!() };
-        run.labels.insert(COLUMNS_LABEL.into(), columns.into());
-        render("osu", &records)
-    }
-
-    #[test]
-    fn it_looks_as_it_did() {
-        let all = text("full,validation,p50,p99");
-        check_golden("format-osu.txt", &(text("") + &text("validation") + &all));
-    }
-
-    /// The small run with points of `kernel` in place of its own, at these parameters.
-    fn points_of(kernel: &'static str, params: &[Vec<(&str, Param)>]) -> Vec<Record> {
-        let all = records("osu");
-        let is_point = |record: &Record| matches!(record, Record::Point(_));
-        let is_model =
-            |record: &Record| matches!(record, Record::Point(point) if point.kernel == "bcast");
-        let Some(Record::Point(model)) = all.iter().find(|record| is_model(record)) else {
-            unreachable!()
-        };
-        let point = |params: &Vec<(&str, Param)>| {
-            let mut point = model.clone();
-            (point.suite, point.kernel) = ("osu".into(), kernel.into());
-            let own = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-            point.params.0 = own.collect();
-            let [size, window] = ["length_bytes", "window"].map(|name| point.number(name));
-            let bytes = size.map(|size| size * window.unwrap_or(1) * 2);
-            point.measured_mut().unwrap().numbers.value.bytes_per_op = bytes;
-            Record::Point(point)
-        };
-        let at = all.iter().position(is_point).unwrap();
-        let points = params.iter().map(point);
-        let [before, after] = [&all[..at], &all[at..]].map(<[Record]>::to_vec);
-        let after = after.into_iter().filter(|record| !is_point(record));
-        before.into_iter().chain(points).chain(after).collect()
-    }
-
-    fn numbers(names: [&'static str; 3], values: [u64; 3]) -> Vec<(&'static str, Param)> {
-        names.into_iter().zip(values.map(Param::Number)).collect()
-    }
-
-    #[test]
-    fn several_pairs_and_datatypes_look_as_they_did() {
-        let names = ["length_bytes", "window", "procs"];
-        let lengths = [4, 8];
-        let of_one = lengths.map(|length| numbers(names, [length, 64, 4]));
-        let of_each =
-            lengths.map(|length| WINDOWS.map(|window| numbers(names, [length, window, 4])));
-        let with = |kernel: &'static str, params: &[Vec<(&str, Param)>], columns: &str| {
-            let mut records = points_of(kernel, params);
-            let Record::Run(run) = &mut records[0] else { unreachable!() };
-            run.labels.insert(COLUMNS_LABEL.into(), columns.into());
-            render("osu", &records)
-        };
-        let mut text = with("mbw_mr", &of_one, "");
-        text += &with("mbw_mr", &of_one, "validation,no_message_rate");
-        text += &with("mbw_mr", &of_one, "p50,p99");
-        text += &with("mbw_mr", &of_each.concat(), "windows");
-        // A run that ended early.
-        text += &with("mbw_mr", &of_each.concat()[..11], "windows,no_message_rate");
-        text += &with("multi_lat", &of_one, "");
-        let of_elements = ["char", "int", "float"].into_iter().flat_map(|element| {
-            lengths.map(|length| {
-                let element = ("element", Param::Label(element.into()));
-                let [length, procs] = [length, 4].map(Param::Number);
-                vec![element, ("length_bytes", length), ("procs", procs)]
-            })
-        });
-        text += &with("reduce_scatter_block", &of_elements.collect::<Vec<_>>(), "full");
-        let laid = |window: u64| {
-            let layout = ("layout", Param::Label("vector:8:4".into()));
-            numbers(names, [32, window, 4]).into_iter().chain([layout]).collect::<Vec<_>>()
-        };
-        for (windows, columns) in [(&WINDOWS[6..7], "p50"), (&WINDOWS, "windows")] {
-            let params: Vec<_> = windows.iter().map(|window| laid(*window)).collect();
-            let mut records = points_of("mbw_mr", &params);
-            for record in &mut records {
-                let Record::Point(point) = record else { continue };
-                let (name, formula) = (DATA_BYTES.to_owned(), "sum of the blocks".to_owned());
-                point.figures = vec![crate::record::Derived { name, formula, value: Some(16.0) }];
-            }
-            let Record::Run(run) = &mut records[0] else { unreachable!() };
-            run.labels.insert(COLUMNS_LABEL.into(), columns.into());
-            text += &render("osu", &records);
-        }
-        check_golden("format-osu-pairs.txt", &text);
-    }
-
-    #[test]
-    fn the_graph_of_neighbours_stands_above_their_title() {
-        let on = |dimensions: u64, radius: u64, datatype: Option<&str>| {
-            [4, 8].map(|length| {
-                let values = [dimensions, radius, length, 12].map(Param::Number);
-                let names = ["dimensions", "radius", "length_bytes", "procs"];
-                let datatype = datatype.map(|name| ("datatype", Param::Label(name.into())));
-                names.into_iter().zip(values).chain(datatype).collect::<Vec<_>>()
-            })
-        };
-        let records = |kernel: &'static str, params: &[Vec<(&str, Param)>], graph_ns| {
-            let mut records = points_of(kernel, params);
-            for record in &mut records {
-                let Record::Point(point) = record else { continue };
-                let (name, formula) = (GRAPH_NS.to_owned(), "mean over the ranks".to_owned());
-                point.figures = vec![crate::record::Derived { name, formula, value: graph_ns }];
-            }
-            records
-        };
-        let tori = [on(1, 1, None), on(2, 1, None), on(2, 1, Some("int"))].concat();
-        let mut text = render("osu", &records("neighbor_alltoallw", &tori, Some(12_345.0)));
-        // A graph of the user, over a transport that makes none.
-        text += &render("osu", &records("neighbor_allgather", &on(0, 0, None), None));
-        check_golden("format-osu-neighbours.txt", &text);
-    }
-
-    #[test]
-    fn messages_without_bytes_have_no_rate_by_their_bytes() {
-        let names = ["length_bytes", "window", "procs"];
-        let params: Vec<_> = [0, 4]
-            .into_iter()
-            .flat_map(|length| WINDOWS.map(|window| numbers(names, [length, window, 4])))
-            .collect();
-        let mut records = points_of("mbw_mr", &params);
-        let Record::Run(run) = &mut records[0] else { unreachable!() };
-        run.labels.insert(COLUMNS_LABEL.into(), VARIED.into());
-        let text = render("osu", &records);
-        let (rates, messages) = text.split_once("# Message Rate Profile\n").unwrap();
-        let row = |text: &str| -> Vec<String> {
-            let row = text.lines().find(|line| line.starts_with("0 ")).unwrap();
-            row.split_whitespace().skip(1).map(str::to_owned).collect()
-        };
-        assert_eq!((row(rates), row(messages)), (vec!["0.00".into(); 8], vec!["-".into(); 8]));
-    }
-
-    #[test]
-    fn another_window_has_a_table_of_its_own() {
-        let names = ["length_bytes", "window", "procs"];
-        let params = [32, 64].map(|window| numbers(names, [8, window, 5]));
-        let text = render("osu", &points_of("mbw_mr", &params));
-        for window in [32, 64] {
-            let line = format!("# [ pairs: 2 ] [ window size: {window} ]\n");
-            assert_eq!(text.matches(&line).count(), 1, "{text}");
-        }
-    }
-
-    #[test]
-    fn only_rows_start_with_a_digit() {
-        for line in text("full,validation").lines() {
-            let is_comment = line.is_empty() || line.starts_with('#') || line.starts_with("     ");
-            let is_row = line
-                .split_whitespace()
-                .nth(1)
-                .is_some_and(|word| word == "-" || word.parse::<f64>().is_ok());
-            assert!(is_comment || is_row, "{line}");
-        }
-    }
-
-    #[test]
-    fn percentiles_of_rates_are_those_of_the_fastest_windows() {
-        let point = records("osu").into_iter().find_map(|record| match record {
-            Record::Point(point) if point.measured().is_some() => Some(point),
-            _ => None,
-        });
-        let mut point = point.unwrap();
-        let value = &mut point.measured_mut().unwrap().numbers.value;
-        (value.bytes_per_op, value.divisor) = (Some(1000), 1);
-        // Ten operations in 10.0, 10.2 and 10.6 us.
-        let check = |number, expected: f64| {
-            let found = percentile(&point, number, true).unwrap();
-            assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
-        };
-        check(50, 1000.0 / 1.02);
-        check(99, 1000.0 / 1.0004);
-    }
-}
+mod tests;

@@ -299,13 +299,7 @@ fn every_kind_of_table_of_osu_has_its_numbers() {
     check(
         "# OSU MPI_Put Latency Test v7.4\n# Window creation: MPI_Win_create\n\
          # Synchronization: MPI_Win_flush\n# Size          Latency (us)\n1 0.50\n",
-        (
-            "MPI_Put Latency Test",
-            "other",
-            "window_creation=MPI_Win_create synchronization=MPI_Win_flush length_bytes=1 procs=2",
-            500.0,
-            None,
-        ),
+        ("osu_put_latency", "p2p", "memory=create sync=flush length_bytes=1 procs=2", 500.0, None),
     );
 }
 

@@ -11,7 +11,7 @@ use crate::record::{
     self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
     PointStatus, Quote, RankStat, Rate, Value,
 };
-use crate::suite::osu::{GRAPH_TIME, SIDES};
+use crate::suite::osu::{GRAPH_TIME, MEMORIES, SIDES, SYNCHRONIZATION, SYNCS, WINDOW_CREATION};
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{fingerprint, older};
 
@@ -30,11 +30,8 @@ const DATATYPE: &str = "# Datatype: MPI_";
 /// Title of a table with the same numbers again, per message.
 const PROFILE: &str = "# Message Rate Profile";
 /// Words in comments, likewise.
-const LABELS: &[(&str, &str)] = &[
-    ("# Window creation: ", "window_creation"),
-    ("# Synchronization: ", "synchronization"),
-    ("MODE: ", "mode"),
-];
+const LABELS: &[(&str, &str)] =
+    &[(WINDOW_CREATION, "memory"), (SYNCHRONIZATION, "sync"), ("MODE: ", "mode")];
 /// Numbers of processes in comments.
 const PROCESSES: &[&str] = &["#processes = ", "groups of "];
 
@@ -217,8 +214,8 @@ impl Block {
 
     /// Name of the parameter with the datatype.
     fn type_name(&self) -> &'static str {
-        match self.benchmark.map(|benchmark| benchmark.numbers) {
-            Some(Numbers::Reduction) => kernel::ELEMENT.name,
+        match self.benchmark {
+            Some(benchmark) if benchmark.has_elements() => kernel::ELEMENT.name,
             _ => kernel::DATATYPE.name,
         }
     }
@@ -236,6 +233,8 @@ impl Block {
         let labels = LABELS.iter().filter_map(|(start, name)| {
             let word = line.split_once(start)?.1.trim();
             let mode = word.to_lowercase().replace('-', "_");
+            let of_call = MEMORIES.iter().chain(&SYNCS).find(|(_, call)| *call == word);
+            let word = of_call.map_or(word, |(word, _)| word);
             Some((*name, Param::Label(if *name == "mode" { mode } else { word.into() })))
         });
         // Messages are characters, unless the text says otherwise.
@@ -280,8 +279,8 @@ impl Block {
         let number = |wanted| self.head.number(&words, wanted);
         let defects = number(Column::Defects)?;
         let check = match (self.head.word(&words, Column::Validation), defects) {
-            (Some("Pass"), _) => CheckStatus::Pass,
-            (Some("Fail"), _) => CheckStatus::Fail,
+            (Some("Pass" | "passed"), _) => CheckStatus::Pass,
+            (Some("Fail" | "failed"), _) => CheckStatus::Fail,
             (_, Some(defects)) if defects > 0.0 => CheckStatus::Fail,
             (_, Some(_)) => CheckStatus::Pass,
             _ => CheckStatus::Skipped,
@@ -390,7 +389,9 @@ impl Block {
         let (definition, quantity) = match self.benchmark.map(|benchmark| benchmark.numbers) {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
             Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
-            Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
+            Some(numbers) if numbers == Numbers::Bandwidth || numbers.is_remote() => {
+                (Definition::TestNode, Quantity::OpTime)
+            }
             _ => (self.suite.of_all, Quantity::OpTime),
         };
         let is_of_one = definition.is_of_one_rank() && self.suite.rank_stat == RankStat::Mean;

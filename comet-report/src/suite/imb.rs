@@ -5,8 +5,7 @@ use comet_core::definition::Definition;
 use super::Effect::{Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Exchange, Latency, MessageRate, Neighbours, PairsLatency,
-    Parallel, Reduction, Windows,
+    self, Barrier, Collective, Exchange, Latency, Neighbours, Parallel, Reduction, Windows,
 };
 use super::{Benchmark, Flag, Suite, flag};
 use crate::record::RankStat;
@@ -23,9 +22,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
-        Latency | PairsLatency | Exchange | Bandwidth | MessageRate => {
-            &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"]
-        }
+        _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
     }
 }
 

@@ -74,6 +74,12 @@ pub enum Numbers {
     Barrier,
     /// The same of a collective among neighbours, below the time to make their graph.
     Neighbours,
+    /// The time of a transfer to or from the memory of another rank.
+    Remote,
+    /// The same of one element, whose length stands in the only row.
+    RemoteElement,
+    /// A rate of such transfers.
+    RemoteRate,
 }
 
 impl Numbers {
@@ -87,20 +93,31 @@ impl Numbers {
             Self::Reduction => 'r',
             Self::Barrier => 'b',
             Self::Neighbours => 'n',
+            Self::Remote | Self::RemoteElement => 'o',
+            Self::RemoteRate => 'u',
         }
     }
 
     /// True if the benchmark runs between two ranks.
     pub fn is_of_two(self) -> bool {
-        matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth)
+        matches!(self, Self::Latency | Self::Exchange | Self::Bandwidth) || self.is_remote()
+    }
+
+    /// True if the benchmark reaches the memory of another rank.
+    pub fn is_remote(self) -> bool {
+        matches!(self, Self::Remote | Self::RemoteElement | Self::RemoteRate)
     }
 
     /// The class of such kernels.
     pub(crate) fn class(self) -> Class {
         match self {
-            Self::Latency | Self::PairsLatency | Self::Bandwidth | Self::MessageRate => {
-                Class::PointToPoint
-            }
+            Self::Latency
+            | Self::PairsLatency
+            | Self::Bandwidth
+            | Self::MessageRate
+            | Self::Remote
+            | Self::RemoteElement
+            | Self::RemoteRate => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
             Self::Windows(_)
             | Self::Parallel(_)

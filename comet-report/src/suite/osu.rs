@@ -5,7 +5,8 @@ use comet_core::definition::Definition;
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::Numbers::{
-    self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency, Reduction,
+    self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency,
+    Reduction, Remote, RemoteElement, RemoteRate,
 };
 use super::{Benchmark, Effect, Flag, FlagValue, REFUSED, Suite};
 use crate::record::RankStat;
@@ -82,7 +83,48 @@ const PROGRAMS: &[Benchmark] = &[
         "osu/neighbor_alltoallv", Definition::CallMean),
     row("osu_neighbor_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Neighbours,
         "osu/neighbor_alltoallw", Definition::CallMean),
+    row("osu_put_latency", "MPI_Put Latency Test", Remote,
+        "osu/put_latency", Definition::TestNode),
+    row("osu_get_latency", "MPI_Get latency Test", Remote,
+        "osu/get_latency", Definition::TestNode),
+    row("osu_acc_latency", "MPI_Accumulate latency Test", Remote,
+        "osu/acc_latency", Definition::TestNode),
+    row("osu_get_acc_latency", "MPI_Get_accumulate latency Test", Remote,
+        "osu/get_acc_latency", Definition::TestNode),
+    row("osu_fop_latency", "MPI_Fetch_and_op latency Test", RemoteElement,
+        "osu/fop_latency", Definition::TestNode),
+    row("osu_cas_latency", "MPI_Compare_and_swap latency Test", RemoteElement,
+        "osu/cas_latency", Definition::TestNode),
+    row("osu_put_bw", "MPI_Put Bandwidth Test", RemoteRate, "osu/put_bw", Definition::TestNode),
+    row("osu_get_bw", "MPI_Get Bandwidth Test", RemoteRate, "osu/get_bw", Definition::TestNode),
+    row("osu_put_bibw", "MPI_Put Bi-directional Bandwidth Test", RemoteRate,
+        "osu/put_bibw", Definition::TestNode),
 ];
+
+/// One-sided programs whose elements can be chosen.
+const OF_ELEMENTS: [&str; 3] = ["osu_acc_latency", "osu_fop_latency", "osu_cas_latency"];
+
+/// Start of the line with the call that makes a window, and the words of `-w` with their calls.
+pub const WINDOW_CREATION: &str = "# Window creation: ";
+/// See [`WINDOW_CREATION`].
+pub const MEMORIES: [(&str, &str); 3] = [
+    ("create", "MPI_Win_create"),
+    ("allocate", "MPI_Win_allocate"),
+    ("dynamic", "MPI_Win_create_dynamic"),
+];
+/// Start of the line with the calls about a transfer, and the words of `-s` with their calls.
+pub const SYNCHRONIZATION: &str = "# Synchronization: ";
+/// See [`SYNCHRONIZATION`]; those in which the target takes part are the last [`N_ACTIVE`].
+pub const SYNCS: [(&str, &str); 6] = [
+    ("lock", "MPI_Win_lock/unlock"),
+    ("flush", "MPI_Win_flush"),
+    ("flush_local", "MPI_Win_flush_local"),
+    ("lock_all", "MPI_Win_lock_all/unlock_all"),
+    ("pscw", "MPI_Win_post/start/complete/wait"),
+    ("fence", "MPI_Win_fence"),
+];
+/// See [`SYNCS`].
+pub const N_ACTIVE: usize = 2;
 
 /// Programs with a root that can be chosen.
 const ROOTED: [&str; 5] =
@@ -93,14 +135,22 @@ pub(crate) const GRAPH_TIME: &str = "Time took to create topology graph:";
 /// Start of the line with the sides of their torus.
 pub(crate) const SIDES: &str = "Dimensions size = ";
 
+impl Benchmark {
+    /// True if its messages are vectors of elements, or one element.
+    pub fn has_elements(&self) -> bool {
+        self.numbers == Reduction || OF_ELEMENTS.contains(&self.name)
+    }
+}
+
 /// The kinds of `program` in the table of options, one letter each: that of its numbers, `k` with a root,
-/// `i` where its input may lie in place.
+/// `i` where its input may lie in place, `e` where it has elements.
 pub fn kinds(program: &Benchmark) -> String {
     let is_of_all = matches!(program.numbers, Collective | Reduction);
     let letters = [
         (true, program.numbers.letter()),
         (ROOTED.contains(&program.name), 'k'),
         (is_of_all && program.name != "osu_bcast", 'i'),
+        (program.has_elements(), 'e'),
     ];
     letters.into_iter().filter_map(|(has, letter)| has.then_some(letter)).collect()
 }
@@ -121,11 +171,11 @@ const FLAGS: &[Flag] = &[
     of("", &["-m", "--message-size"], Needed("[MIN:][MAX]"), Obeyed, "lengths in bytes, doubling"),
     of("", &["-i", "--iterations"], Needed("N"), Obeyed, "timed operations"),
     of("", &["-x", "--warmup"], Needed("N"), Obeyed, "operations before the timed ones"),
-    of("lwmcrn", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
+    of("lwmcen", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
     of("crbn", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
     of("crbn", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank, which limits lengths: 536870912"),
-    of("wm", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
+    of("wmu", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
     of("m", &["-V", "--vary-window"], No, Obeyed, "windows of 1, 2, 4 to 128 messages, a column each"),
     of("m", &["-R", "--print-rate"], Needed("0|1"), Obeyed, "messages per second too: 1"),
     of("m", &["-p", "--num-pairs"], Needed("N"), Obeyed, "pairs of ranks: half of the ranks"),
@@ -133,8 +183,10 @@ const FLAGS: &[Flag] = &[
     of("l", &["-b", "--buffer-num"], Needed("HOW"), Only(&["single", "multiple"]), "each length has buffers of its own"),
     of("k", &["-k", "--root-rank"], Needed("ROOT"), Obeyed, "fixed:RANK, or rotate for each rank in turn: fixed:0"),
     of("n", &["-N", "--nhbr"], Needed("WHICH"), Obeyed, "neighbours: cart:DIMENSIONS:RADIUS, on a torus, or graph:FILE, with an edge SOURCE,DESTINATION a line: cart:1:1"),
+    of("ou", &["-w", "--win-options"], Needed("HOW"), Obeyed, "memory of the other rank: create, allocate or dynamic: allocate, of osu_get_acc_latency create"),
+    of("ou", &["-s", "--sync-option"], Needed("HOW"), Obeyed, "calls about a transfer: lock, flush, flush_local, lock_all, pscw or fence: flush, of osu_get_acc_latency lock, of osu_put_bibw pscw"),
     of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
-    of("lwmcrn", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
+    of("lwmcen", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Obeyed, "0 to 10 operations before those that are checked, without effect: data is checked before and after the timed operations"),
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),

@@ -15,6 +15,7 @@ pub(crate) mod fake;
 mod mpi;
 mod shm;
 mod sim;
+mod sweep;
 
 use std::time::Duration;
 
@@ -82,6 +83,11 @@ pub(crate) trait Job {
     /// Number of ranks, if they were joined.
     fn n_ranks(&self) -> Option<usize> {
         None
+    }
+
+    /// True if all ranks see the same folder for temporary files.
+    fn is_on_one_host(&self) -> bool {
+        true
     }
 
     /// The `code` of the first process, on every process that joined.

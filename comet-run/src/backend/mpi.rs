@@ -1,12 +1,13 @@
 //! Ranks of an MPI job, started by mpirun, mpiexec or srun.
 
-use std::path::Path;
 use std::time::Duration;
 
+use comet_core::file::Folder;
 use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
-use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel};
+use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, Kept, RunConfig, ThreadLevel};
 
+use super::sweep::sweep;
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
 use crate::exit;
@@ -74,6 +75,10 @@ impl Job for comet_mpi::Job {
         Some(self.n_ranks())
     }
 
+    fn is_on_one_host(&self) -> bool {
+        self.is_one_node()
+    }
+
     fn agree(&self, code: u8) -> u8 {
         self.agree(code)
     }
@@ -92,23 +97,31 @@ impl Job for comet_mpi::Job {
         session: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
+        let files = session.settings.files.as_ref().map(Folder::beginning);
         let config = RunConfig::new(launch.topology.clone())
             .with_watchdog(launch.watchdog)
-            .with_results(session.results);
+            .with_results(session.results)
+            .with_files(files.as_deref());
         let code = self.run(&config, |t| session::rank_main(t, session));
+        // Those of a run that went well are gone; all ranks have come to its end.
+        if self.rank() == 0 {
+            files.iter().for_each(|files| sweep(files));
+        }
         Ok(conclude(&Ok(code)))
     }
 }
 
-/// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up
+/// Reports a failure that this rank noticed, removes the files of kernels, and puts an end under the results. A rank that gives up
 /// is the only one with the cause; a wait that is too long is reported by many. A rank whose work is
 /// done has put its end under them before, and keeps its code.
-fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
+fn conclude_failure(failure: &JobFailure, kept: &Kept) -> u8 {
     let is_told = failure.rank.is_none_or(|rank| rank < N_TOLD);
     terminal::set_output_rank(failure.code == "rank_gave_up" || is_told);
     if failure.code == FINALIZE_STALLED {
         terminal::note(&format!("note: {}", failure.message));
         return exit::OK;
     }
-    results::conclude(&Err(failure.clone()), results.and_then(ResultFile::of_rank).as_ref())
+    kept.files.iter().for_each(|files| sweep(files));
+    let results = kept.results.as_deref().and_then(ResultFile::of_rank);
+    results::conclude(&Err(failure.clone()), results.as_ref())
 }

@@ -13,6 +13,7 @@ use comet_report::health::FACTOR;
 
 use super::MethodArgs;
 use super::method::parse_percent;
+use super::storage::StorageArgs;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
     parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
@@ -56,6 +57,8 @@ pub(crate) struct CheckArgs {
     pub(crate) select: Vec<String>,
     #[command(flatten)]
     pub(crate) world: WorldArgs,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
     /// Corrupt the data that the check of a kernel sees, to test the check
     #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
     pub(crate) inject: Option<String>,

@@ -1,11 +1,13 @@
 //! The folder of files that kernels write and read.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use comet_core::file::{Cache, Folder};
 use nix::sys::statvfs::statvfs;
+
+use super::OPTIONAL;
 
 /// Files of kernels.
 #[derive(Debug, Args)]
@@ -26,7 +28,27 @@ impl StorageArgs {
     pub(crate) fn folder(&self) -> Option<Folder> {
         let (path, free_bytes) = self.io_dir.clone()?;
         let (cache, hints) = (self.io_cache, self.io_hints.clone());
-        Some(Folder { path, free_bytes, run: number(), cache, hints })
+        Some(Folder { cache, hints, ..Folder::new(path, free_bytes, number()) })
+    }
+
+    /// A note for hints that nobody takes over the transport of this name.
+    pub(crate) fn note(&self, transport: &str) -> Option<String> {
+        let is_lost = !self.io_hints.is_empty() && transport != OPTIONAL;
+        is_lost.then(|| {
+            format!(
+                "note: files over -t {transport} take no hints (leave --io-hint out, or write -t {OPTIONAL})"
+            )
+        })
+    }
+
+    /// The folder, or that of the system for temporary files.
+    pub(crate) fn folder_or_temporary(&self) -> Option<Folder> {
+        let temporary = || {
+            let path = std::env::temp_dir();
+            let free_bytes = free_bytes(&path).ok()?;
+            Some(Folder::new(path, free_bytes, number()))
+        };
+        self.folder().or_else(temporary)
     }
 }
 
@@ -42,8 +64,13 @@ fn parse_folder(text: &str) -> Result<(PathBuf, u64), String> {
     if !path.is_dir() {
         return Err("there is no such folder (make it, or name another)".into());
     }
-    let found = statvfs(&path).map_err(|errno| format!("its free bytes are unknown: {errno}"))?;
-    Ok((path, found.blocks_available().saturating_mul(found.fragment_size())))
+    let free_bytes = free_bytes(&path)?;
+    Ok((path, free_bytes))
+}
+
+fn free_bytes(path: &Path) -> Result<u64, String> {
+    let found = statvfs(path).map_err(|errno| format!("its free bytes are unknown: {errno}"))?;
+    Ok(found.blocks_available().saturating_mul(found.fragment_size()))
 }
 
 fn parse_cache(text: &str) -> Result<Cache, String> {
@@ -60,7 +87,6 @@ fn parse_hint(text: &str) -> Result<(String, String), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn folders_exist_and_hints_have_values() {

@@ -30,10 +30,15 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
     settings.corrupt = prepare::corrupt(args.inject.as_deref())?;
+    settings.files = args.storage.folder();
     let Joined { job, prepared, .. } = execute::join(backend, world, launcher, |origin| {
         let world = &with_enough_ranks(world, origin);
         prepare::plan_each(&args.select, world, &[], Profile::Quick, origin)
     })?;
+    if settings.files.is_none() && job.is_on_one_host() {
+        settings.files = args.storage.folder_or_temporary();
+    }
+    args.storage.note(backend.name()).iter().for_each(|note| terminal::note(note));
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let bench = Bench::new(world, launcher, backend, &*job, settings, signals);
     let bench = Bench { tests_transport: true, ..bench };

@@ -153,6 +153,7 @@ impl Runs<'_> {
         }
         let cases = prepared.cases();
         let Prepared { topology, bind, n_cpus, plan, mut notes, .. } = prepared;
+        notes.extend(self.args.plan.method.storage.note(bench.backend.name()));
         notes.extend(plan.iter().filter_map(|kernel| self.keeps_its_own(kernel.info)));
         if bench.settings.sync == Some(StartSync::Window)
             && n_cpus.is_some_and(|n| topology.n_ranks() > n)

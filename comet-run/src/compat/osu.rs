@@ -5,7 +5,7 @@ use comet_core::layout::Layout;
 use comet_core::topology::MAX_TORUS_DIMENSIONS;
 use comet_core::words;
 use comet_report::format::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
-use comet_report::suite::osu::{SUITE, kinds};
+use comet_report::suite::osu::{MEMORIES, N_ACTIVE, SUITE, SYNCS, kinds};
 use comet_report::suite::{Benchmark, Numbers};
 
 use super::{Options, Reading, Stop, Surroundings, Translation, Words};
@@ -32,6 +32,8 @@ const ELEMENTS: [(&str, &str); 3] =
 struct Asked<'a> {
     program: &'a str,
     numbers: Numbers,
+    /// True if its messages are vectors of elements, or one element.
+    has_elements: bool,
     /// True if the program has such options of a collective whose buffers hold a part for each rank.
     has_parts: bool,
     /// Number of ranks, where it is known.
@@ -44,6 +46,9 @@ struct Asked<'a> {
     memory_bytes: Option<u64>,
     /// Messages of a window, with commas between them.
     windows: Option<String>,
+    /// Values of axes of the last `-w` and `-s`.
+    memory: Option<String>,
+    sync: Option<String>,
     /// Options for the neighbours of the last `-N`.
     neighbours: Vec<(&'static str, String)>,
     /// Datatypes of messages, or elements of a reduction.
@@ -87,6 +92,7 @@ pub(super) fn translate(
     let mut asked = Asked {
         program,
         numbers,
+        has_elements: known.has_elements(),
         has_parts: has_parts(known),
         n_ranks: around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok()),
         min: 1,
@@ -94,6 +100,8 @@ pub(super) fn translate(
         n_operations: None,
         memory_bytes: None,
         windows: None,
+        memory: None,
+        sync: None,
         neighbours: Vec::new(),
         elements: Vec::new(),
         n_pairs: None,
@@ -127,6 +135,12 @@ impl Asked<'_> {
                     format!("{program}: windows are those of -W or of -V (leave one out)");
                 return Err(Stop::Wrong(sentence));
             }
+            "-w" => self.memory = Some(self.call("-w", value, "memory", &MEMORIES)?),
+            "-s" if self.program == "osu_put_bibw" => {
+                let active = &SYNCS[SYNCS.len() - N_ACTIVE..];
+                self.sync = Some(self.call("-s", value, "sync", active)?);
+            }
+            "-s" => self.sync = Some(self.call("-s", value, "sync", &SYNCS)?),
             "-W" => self.windows = Some(count(program, name, value)?.to_string()),
             "-V" => {
                 self.windows = Some(WINDOWS.map(|n| n.to_string()).join(","));
@@ -166,6 +180,22 @@ impl Asked<'_> {
             _ => self.percentiles(value)?,
         }
         Ok(())
+    }
+
+    /// The word `value` of `calls` as the value of an axis.
+    fn call(
+        &self,
+        option: &str,
+        value: &str,
+        axis: &str,
+        calls: &[(&str, &str)],
+    ) -> Result<String, Stop> {
+        let known = calls.iter().find(|(word, _)| word.eq_ignore_ascii_case(value));
+        let words: Vec<&str> = calls.iter().map(|(word, _)| *word).collect();
+        let (last, others) = words.split_last().expect("there are several");
+        let expected = format!("write {} or {last}", others.join(", "));
+        let (word, _) = known.ok_or_else(|| wrong(self.program, option, value, &expected))?;
+        Ok(format!("{axis}={word}"))
     }
 
     fn root(&mut self, value: &str) -> Result<(), Stop> {
@@ -243,12 +273,11 @@ impl Asked<'_> {
     /// Words for the elements of messages: those of a reduction are characters by default, and others
     /// bytes, which the layout calls so.
     fn set_elements(&mut self) {
-        if self.numbers == Numbers::Reduction && self.elements.is_empty() {
+        if self.has_elements && self.elements.is_empty() {
             self.elements.push("char");
         }
-        let is_reduction = self.numbers == Numbers::Reduction;
-        if is_reduction || self.elements.iter().any(|name| *name != "char") {
-            let axis = if is_reduction { &ELEMENT } else { &DATATYPE };
+        if self.has_elements || self.elements.iter().any(|name| *name != "char") {
+            let axis = if self.has_elements { &ELEMENT } else { &DATATYPE };
             self.words.axis(format!("{}={}", axis.name, self.elements.join(",")));
         }
     }
@@ -348,10 +377,13 @@ impl Asked<'_> {
         self.set_ranks(around)?;
         let words = &mut self.words;
         words.options.append(&mut self.neighbours);
+        [&mut self.memory, &mut self.sync].into_iter().filter_map(Option::take).for_each(|value| {
+            words.axis(value);
+        });
         if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }
-        if self.numbers != Numbers::Barrier {
+        if !matches!(self.numbers, Numbers::Barrier | Numbers::RemoteElement) {
             words.set("--sizes", doubling(self.min, self.max));
         }
         self.set_elements();
@@ -374,8 +406,10 @@ impl Asked<'_> {
         match self.n_operations {
             Some(n) if is_single => Some((1, n)),
             Some(n) => Some((n, 1)),
-            None if self.numbers == Numbers::Bandwidth && is_single => Some((1, WINDOW_SAMPLES)),
-            None if self.numbers == Numbers::Latency && is_single => Some((1, SAMPLES)),
+            None if self.has_percentiles => match self.numbers {
+                Numbers::Bandwidth | Numbers::RemoteRate => Some((1, WINDOW_SAMPLES)),
+                numbers => numbers.is_of_two().then_some((1, SAMPLES)),
+            },
             None => None,
         }
     }

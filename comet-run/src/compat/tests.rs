@@ -7,6 +7,7 @@ use clap::Parser as _;
 use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
 mod imb;
+mod remote;
 
 fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -11,10 +11,11 @@
 //! again, nor do its tests.
 #![forbid(unsafe_code)]
 
-use comet_core::conformance;
+use comet_core::conformance::{self, Report, Verdict};
 use comet_core::driver::{self, DriverError, Settings};
 use comet_core::error;
 use comet_core::event::{Listener, RunEnd};
+use comet_core::file::Folder;
 use comet_core::kernel::{Case, Kernel, KernelInfo};
 use comet_core::transport::Transport;
 
@@ -51,9 +52,8 @@ pub trait Suites: Transport + 'static {
     /// On rank 0.
     fn follow(&self, kernels: &Kernels<'_, Self>, settings: &Settings) -> error::Result<RunEnd>;
 
-    /// Tests the transport; returns the number of checks that failed (see
-    /// [`conformance::run_all`]).
-    fn test(&self, report: &mut dyn FnMut(&str, &Result<(), String>)) -> usize;
+    /// Tests the transport, files in `folder` (see [`conformance::run`]).
+    fn test(&self, folder: Option<&Folder>, report: &mut Report<'_>) -> Verdict;
 }
 
 /// Descriptions of all kernels; needs no running transport.
@@ -92,8 +92,8 @@ macro_rules! compiled {
             }
 
             #[inline(never)]
-            fn test(&self, report: &mut dyn FnMut(&str, &Result<(), String>)) -> usize {
-                conformance::run_all(self, report)
+            fn test(&self, folder: Option<&Folder>, report: &mut Report<'_>) -> Verdict {
+                conformance::run(self, folder, report)
             }
         }
     )*};

@@ -11,6 +11,7 @@ use std::time::Duration;
 use comet_core::collective::{Collective, Kind, Parts};
 use comet_core::conformance;
 use comet_core::error::Result;
+use comet_core::file::Folder;
 use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
@@ -80,7 +81,8 @@ fn conforms(config: &LaunchConfig) -> bool {
 fn has_files(config: &LaunchConfig) -> bool {
     let folder = std::env::temp_dir().join(format!("comet-shm-{}", std::process::id()));
     std::fs::create_dir(&folder).expect("the folder is new");
-    let conforms = passes(config, |t, report| conformance::run_files(t, &folder, report));
+    let files = Folder::new(folder.clone(), u64::MAX, 0);
+    let conforms = passes(config, |t, report| conformance::run_files(t, &files, report));
     let is_empty = std::fs::remove_dir(&folder);
     is_empty.inspect_err(|error| println!("  files were left behind: {error}")).is_ok() && conforms
 }

@@ -334,6 +334,7 @@ impl Node {
         match work {
             Work::Daxpy { n } => self.daxpy_ps * n as u64,
             Work::Reduce { n } => self.reduce_ps * n as u64,
+            Work::Busy { ns } => ns.saturating_mul(1000),
             Work::Copy { bytes, piece_bytes, .. } => {
                 let n_pieces = bytes.div_ceil(piece_bytes.max(1)) as u64;
                 self.copy.times(bytes as u64) + self.copy_piece_ps * n_pieces

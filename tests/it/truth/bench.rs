@@ -90,7 +90,8 @@ pub(crate) fn info(id: &str) -> &'static KernelInfo {
 /// The values of a choice; the usual one of those that decide no message.
 pub(crate) fn choices(axis: &Axis) -> Vec<u64> {
     match axis.name {
-        "element" => vec![4],
+        // Whole numbers, which every kernel with elements has.
+        "element" => vec![2],
         "operator" => vec![0],
         _ => (0..axis.labels.len() as u64).collect(),
     }

@@ -238,6 +238,7 @@ impl Transport for Recording {
         self.push(Step::Work(match work {
             Work::Daxpy { n } => node.daxpy_ps * n as u64,
             Work::Reduce { n } => node.reduce_ps * n as u64,
+            Work::Busy { ns } => 1000 * ns,
             Work::Copy { bytes, piece_bytes, .. } => {
                 let n_pieces = bytes.checked_div(piece_bytes).unwrap_or(0);
                 time_ps(node.copy, bytes as u64) + node.copy_piece_ps * n_pieces as u64

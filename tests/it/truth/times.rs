@@ -50,7 +50,11 @@ fn cases(bench: &Bench) -> Vec<Case> {
         |info| harness::cases(info, &bench.topology, |used| values(info, used)).into_iter();
     // Transfers of windows have laws of their own, which comet-sim proves.
     let infos = comet_suites::infos().into_iter();
-    infos.filter(|info| !["imb-ext", "imb-rma"].contains(&info.suite)).flat_map(of_kernel).collect()
+    let has_window = |info: &&'static KernelInfo| {
+        let is_of_osu = info.axes.iter().any(|used| used.axis.name == "memory");
+        is_of_osu || ["imb-ext", "imb-rma"].contains(&info.suite)
+    };
+    infos.filter(|info| !has_window(info)).flat_map(of_kernel).collect()
 }
 
 fn check(machine: &Machine) {

@@ -1,0 +1,66 @@
+//! What a kernel takes from its context before it is timed: buffers, busy work, windows and files.
+
+use super::Context;
+use crate::busy::Busy;
+use crate::driver;
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::file::{File, Sharing};
+use crate::transport::Transport;
+use crate::window::{Memory, Window};
+
+impl<T: Transport> Context<'_, T> {
+    /// A message buffer of the transport's fastest memory, zeroed.
+    ///
+    /// # Errors
+    /// If there is not that much memory.
+    pub fn message(&self, length_bytes: usize) -> Result<T::Buffer> {
+        self.transport.message_buffer(length_bytes)
+    }
+
+    /// Busy work of about `ns` nanoseconds. The first of a run is calibrated, in about 2 ms.
+    pub fn busy(&self, ns: u64) -> Busy {
+        let calibrate = || driver::rounds_per_ms(self.transport);
+        let known = self.method.rounds_per_ms.map(|known| *known.get_or_init(calibrate));
+        Busy::new(ns, known.unwrap_or_else(calibrate))
+    }
+
+    /// A closed window with a part and an origin of so many bytes; all ranks make it.
+    ///
+    /// # Errors
+    /// If the transport has no windows, or fails in them, or if there is not that much memory.
+    pub fn window(
+        &self,
+        part_bytes: usize,
+        origin_bytes: usize,
+        memory: Memory,
+    ) -> Result<Window<T>> {
+        require_sound("windows", self.method.broken.and_then(|broken| broken.windows.as_deref()))?;
+        Window::new(self.transport, part_bytes, origin_bytes, memory)
+    }
+
+    /// A closed file in the user's folder, with memory for its transfers; all ranks make it.
+    ///
+    /// # Errors
+    /// If the transport has no files, or fails in them, or if there is not that much memory.
+    ///
+    /// # Panics
+    /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
+    pub fn file(
+        &self,
+        sharing: Sharing,
+        memory_bytes: usize,
+        n_in_flight: usize,
+    ) -> Result<File<T>> {
+        require_sound("files", self.method.broken.and_then(|broken| broken.files.as_deref()))?;
+        let t = self.transport;
+        let folder = self.method.files.expect("a case without a folder is not admitted");
+        File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)
+    }
+}
+
+/// Refuses what a check of the transport has refuted.
+fn require_sound(what: &str, problem: Option<&str>) -> Result<()> {
+    let Some(problem) = problem else { return Ok(()) };
+    let text = format!("needs {what}, in which this transport fails: {problem}");
+    Err(TransportError::new(TransportErrorKind::Unsupported, text))
+}

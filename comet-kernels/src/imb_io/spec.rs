@@ -1,0 +1,218 @@
+//! The kernels of files: which ranks move what, at which pointer, and the portions of each.
+
+use comet_core::error::{TransportError, TransportErrorKind};
+use comet_core::kernel::prelude::*;
+
+/// The ranks that move something, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranks {
+    One,
+    Each,
+    Together,
+}
+
+/// The pointer of a transfer, and the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Own,
+    Given,
+    Shared,
+    Private,
+}
+
+/// One way to move bytes between ranks and files; two kernels, of which the first waits in its call, and the
+/// second works meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spec {
+    pub(super) names: [&'static str; 2],
+    pub(super) aliases: [&'static str; 2],
+    pub(super) summaries: [&'static str; 2],
+    pub(super) ranks: Ranks,
+    pub(super) place: Place,
+    pub(super) writes: bool,
+}
+
+macro_rules! specs {
+    ($($class:literal $imb_class:literal $call:literal $imb_call:literal $pointer:literal
+       $ranks:ident $place:ident $writes:literal $summary:literal;)*) => {
+        [$(Spec {
+            names: [
+                concat!($class, "_", $call, "_", $pointer),
+                concat!($class, "_i", $call, "_", $pointer),
+            ],
+            aliases: [
+                concat!("IMB-IO:", $imb_class, "_", $imb_call, "_", $pointer),
+                concat!("IMB-IO:", $imb_class, "_I", $imb_call, "_", $pointer),
+            ],
+            summaries: [$summary, concat!($summary, ", beside busy work")],
+            ranks: Ranks::$ranks,
+            place: Place::$place,
+            writes: $writes,
+        }),*]
+    };
+}
+
+#[rustfmt::skip] // One way a line.
+pub(super) const SPECS: [Spec; 18] = specs! {
+    "s" "S" "write" "Write" "indv" One Own true "Writes of rank 0 at its own pointer";
+    "s" "S" "read" "Read" "indv" One Own false "Reads of rank 0 at its own pointer";
+    "s" "S" "write" "Write" "expl" One Given true "Writes of rank 0 at given places";
+    "s" "S" "read" "Read" "expl" One Given false "Reads of rank 0 at given places";
+    "p" "P" "write" "Write" "indv" Each Own true "Writes of each rank at its own pointer";
+    "p" "P" "read" "Read" "indv" Each Own false "Reads of each rank at its own pointer";
+    "p" "P" "write" "Write" "expl" Each Given true "Writes of each rank at given places";
+    "p" "P" "read" "Read" "expl" Each Given false "Reads of each rank at given places";
+    "p" "P" "write" "Write" "shared" Each Shared true "Writes of each rank at one pointer";
+    "p" "P" "read" "Read" "shared" Each Shared false "Reads of each rank at one pointer";
+    "p" "P" "write" "Write" "priv" Each Private true "Writes of each rank to its own file";
+    "p" "P" "read" "Read" "priv" Each Private false "Reads of each rank from its own file";
+    "c" "C" "write" "Write" "indv" Together Own true "Writes of all ranks in one call";
+    "c" "C" "read" "Read" "indv" Together Own false "Reads of all ranks in one call";
+    "c" "C" "write" "Write" "expl" Together Given true "Writes of all ranks in one call, at given places";
+    "c" "C" "read" "Read" "expl" Together Given false "Reads of all ranks in one call, at given places";
+    "c" "C" "write" "Write" "shared" Together Shared true "Writes of all ranks in one call, in their order";
+    "c" "C" "read" "Read" "shared" Together Shared false "Reads of all ranks in one call, in their order";
+};
+
+/// Bytes of which portions are multiples.
+const UNIT_BYTES: u64 = 4;
+/// Fewest and most transfers for which a file has room, and its length from which on there are the fewest.
+const MIN_SLOTS: u64 = 50;
+const MAX_SLOTS: u64 = 4096;
+const FEW_FROM_BYTES: u64 = 64 << 20;
+
+/// Start and length of the portion of `rank` in `total` bytes of `n_ranks` ranks.
+pub(super) fn portion(total: u64, rank: u64, n_ranks: u64) -> (u64, u64) {
+    let units = total.div_ceil(UNIT_BYTES);
+    let (each, more) = (units / n_ranks, units % n_ranks);
+    let first = |rank: u64| ((rank * each + rank.min(more)) * UNIT_BYTES).min(total);
+    (first(rank), first(rank + 1) - first(rank))
+}
+
+/// Transfers for which the file of a case has room.
+pub(super) fn n_slots(total: u64) -> u64 {
+    (FEW_FROM_BYTES / total.max(1)).clamp(MIN_SLOTS, MAX_SLOTS)
+}
+
+/// Bytes of the files of a case.
+pub(super) fn file_bytes(case: &Case) -> u64 {
+    let total = case.value(&LENGTH_BYTES);
+    total.saturating_mul(n_slots(total))
+}
+
+/// Refuses a case without a folder, or without room in it for twice `needed_bytes`.
+pub(super) fn require_folder(world: &World<'_>, needed_bytes: u64) -> Result<(), String> {
+    let Some(files) = world.files else {
+        return Err("needs a folder for its files (name one with --io-dir)".into());
+    };
+    let (needed_bytes, free_bytes) = (needed_bytes.saturating_mul(2), files.free_bytes);
+    if needed_bytes <= free_bytes {
+        return Ok(());
+    }
+    Err(format!(
+        "needs {needed_bytes} bytes in {}, {free_bytes} are free (name another --io-dir)",
+        files.path.display()
+    ))
+}
+
+/// The result of all ranks: an error of one is one of all, which none waits for, in the words of the first.
+pub(super) fn agree<T: Transport>(t: &T, own: Result<()>) -> Result<()> {
+    if own.as_ref().is_err_and(TransportError::ends_job) {
+        return own;
+    }
+    let mut failed = vec![0.0; t.n_ranks()];
+    failed[t.rank()] = f64::from(u8::from(own.is_err()));
+    t.global_sum_vector(&mut failed)?;
+    let Some(first) = failed.iter().position(|failed| *failed > 0.0) else { return Ok(()) };
+    let text = own.err().map_or(String::new(), |error| error.to_string());
+    let mut length = (text.len() as u64).to_le_bytes();
+    t.blocked_broadcast(first, &mut length)?;
+    let mut words = text.into_bytes();
+    words.resize(usize::try_from(u64::from_le_bytes(length)).unwrap_or(0), 0);
+    t.blocked_broadcast(first, &mut words)?;
+    let text = String::from_utf8_lossy(&words);
+    Err(TransportError::new(TransportErrorKind::Storage, text))
+}
+
+/// Keeps the first error that leaves the transport usable, and gives others back.
+pub(super) fn keep(failed: &mut Option<TransportError>, error: TransportError) -> Result<()> {
+    if error.ends_job() {
+        return Err(error);
+    }
+    failed.get_or_insert(error);
+    Ok(())
+}
+
+/// Bytes of one transfer of all ranks.
+pub(super) const TRANSFERS: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,4Ki,1Mi", "0,4Ki..16Mi*4", "0,1Ki..64Mi*2"] };
+
+/// A series of times of transfers.
+pub(super) const fn transfers(name: &'static str, ranks: Ranks) -> Series {
+    works(name, ranks).moving(|case, _| Some(case.value(&LENGTH_BYTES)))
+}
+
+/// A series of times in which nothing is moved.
+pub(super) const fn works(name: &'static str, ranks: Ranks) -> Series {
+    match ranks {
+        Ranks::One => Series::on_test_node(name),
+        _ => Series::of(name, Quantity::OpTime, Definition::LoopMean),
+    }
+}
+
+impl Spec {
+    /// The duty of `rank`.
+    pub(super) fn duty(&self, rank: u64) -> Duty {
+        match (self.ranks, rank) {
+            (Ranks::One, 0) => Duty::Times,
+            (Ranks::One, _) => Duty::Follows,
+            _ => Duty::Together,
+        }
+    }
+
+    /// What both kernels of this way have in common; `kernel` is the number of one.
+    pub(super) const fn info(&'static self, kernel: usize) -> KernelInfo {
+        KernelInfo {
+            name: self.names[kernel],
+            summary: self.summaries[kernel],
+            class: match self.ranks {
+                Ranks::Together => Class::Collective,
+                _ => Class::PointToPoint,
+            },
+            participants: match self.ranks {
+                Ranks::One => Participants::One,
+                _ => Participants::All,
+            },
+            timing: Timing::Pipelined,
+            admits: |case, world| require_folder(world, file_bytes(case)),
+            bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(3),
+            is_movable: false,
+            ..KernelInfo::collective("imb-io")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn portions_follow_each_other_and_are_those_of_imb() {
+        for n_ranks in 1..7 {
+            for total in [0, 1, 3, 4, 5, 17, 100, 4096] {
+                let portions: Vec<_> =
+                    (0..n_ranks).map(|rank| portion(total, rank, n_ranks)).collect();
+                let ends = portions.iter().map(|(start, length)| start + length);
+                assert!(
+                    portions
+                        .iter()
+                        .skip(1)
+                        .map(|(start, _)| *start)
+                        .eq(ends.take(portions.len() - 1))
+                );
+                assert_eq!(portions.iter().map(|(_, length)| length).sum::<u64>(), total);
+            }
+        }
+        assert_eq!([0, 1, 2].map(|rank| portion(17, rank, 3)), [(0, 8), (8, 8), (16, 1)]);
+    }
+}

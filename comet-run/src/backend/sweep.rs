@@ -1,0 +1,42 @@
+//! What is left in the folder of files by a run that ended before it could remove them.
+
+use std::path::Path;
+
+/// Removes the files whose paths begin so, and those that a library keeps beside them: ROMIO has the shared
+/// pointer of a file in a hidden one.
+pub(super) fn sweep(beginning: &Path) {
+    let Some((folder, name)) = beginning.parent().zip(beginning.file_name()) else { return };
+    let prefix = name.to_string_lossy();
+    let is_of_run = |path: &Path| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        name.is_some_and(|name| name.trim_start_matches('.').starts_with(&*prefix))
+    };
+    // A folder that cannot be read is no reason to change how the run ended.
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| is_of_run(&entry.path())) {
+        let _ = std::fs::remove_file(entry.path());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use comet_core::file::Folder;
+
+    #[test]
+    fn a_sweep_removes_the_files_of_its_run_alone() {
+        let path = std::env::temp_dir().join(format!("comet-sweep-{}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        let folder = Folder::new(path.clone(), 0, 7);
+        let own = [format!("{}-0", folder.prefix()), format!(".{}-0.shfp.1", folder.prefix())];
+        for name in own.into_iter().chain(["comet-io-8".into(), "other".into()]) {
+            std::fs::write(path.join(name), "").unwrap();
+        }
+        sweep(&folder.beginning());
+        let mut left: Vec<_> =
+            std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["comet-io-8", "other"]);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+}
