@@ -196,8 +196,9 @@ fn axis(name: &str) -> anyhow::Result<&'static Axis> {
     let axes: BTreeMap<_, _> =
         axes.chain(ARRANGEMENT).chain([&DATATYPE]).map(|axis| (axis.name, axis)).collect();
     axes.get(name).copied().ok_or_else(|| {
+        let guess = selection::guess(name, axes.keys().copied());
         let names = Vec::from_iter(axes.into_keys()).join(", ");
-        exit::usage(format!("--axis {name}: no kernel varies it (they vary {names})"))
+        exit::usage(format!("--axis {name}: no kernel varies it{guess} (they vary {names})"))
     })
 }
 

@@ -81,7 +81,7 @@ const ROWS: &[Row] = &[
     (&[120, 160], ALL, 0, &["# Calling sequence was: \n\n# ", "-msglog 2:10 -iter 5"]),
     (&[121], "IMB-MPI1 -help", 0, &["IMB-MPI1, as comet-run understands it:\n", "-npmin"]),
     (&[122], "IMB-MPI1 pInGpOnG -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n"]),
-    (&[122], "IMB-MPI1 Pingpongs", 2, &["Pingpongs is not here; did you mean PingPong?"]),
+    (&[122], "IMB-MPI1 Pingpongs", 2, &["Pingpongs is not here; did you mean PingPong"]),
     (&[124, 166], MULTI, 0, &["# Benchmarking Multi-PingPong \n", PARALLEL]),
     (&[124, 166], "IMB-MPI1 PingPong -multi 1 -msgsize 8 --ranks=4 --machine=./flat.toml", 0, &["\n        Group       #bytes #repetitions      t[usec]   Mbytes/sec\n\n            0            8 ", "\n            1            8 "]),
     (&[124], "IMB-MPI1 Barrier -multi 0 -npmin 3 --ranks=4 --machine=./flat.toml", 0, &["# Benchmarking Barrier \n# #processes = 3 \n# ( 1 additional process waiting"]),

@@ -135,6 +135,7 @@ impl<T: Transport, const KIND: usize> Pattern<T> for Atomic<KIND> {
         series: &[Series::on_test_node("call")
             .moving(|case, _| case.find(&LENGTH_BYTES))
             .in_turns(n_turns)],
+        n_ranks: Some(2),
         admits: admit::<KIND>,
         bytes_per_rank: |case, _| {
             let n_blocks = Calls::<KIND>::N_BLOCKS.into_iter().sum::<usize>() as u64;

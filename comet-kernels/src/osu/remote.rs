@@ -147,6 +147,7 @@ impl<T: Transport, const GETS: bool, const KIND: usize> Pattern<T> for Remote<GE
                 .moving(|case, _| Some(2 * case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
                 .rated(&rates::WINDOW_BOTH_WAYS)],
         },
+        n_ranks: Some(2),
         // Rank 1 waits for no answer where it is one window behind.
         timing: if KIND == BANDWIDTH { Timing::Pipelined } else { Timing::Batched },
         admits: admit::<KIND>,

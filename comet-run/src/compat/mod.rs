@@ -18,8 +18,10 @@ use std::io;
 use std::path::Path;
 
 use clap::error::ErrorKind;
+use clap::{Arg, Command, CommandFactory as _};
 use comet_report::suite::{Effect, Flag, FlagValue, Suite};
 
+use crate::cli::Cli;
 use crate::launcher::Launcher;
 use crate::selection;
 use crate::terminal;
@@ -158,7 +160,7 @@ impl<'a> Options<'a> {
             } else if word == "--out" {
                 let value = self.value(word, words.next())?;
                 reading.ours.push(format!("--out={value}"));
-            } else if word.starts_with("--") {
+            } else if word.starts_with("--") && !self.is_mistyped(word) {
                 reading.ours.push(word.clone());
             } else if word.starts_with('-') {
                 return Err(self.unknown(word));
@@ -213,10 +215,23 @@ impl<'a> Options<'a> {
         word.cloned().ok_or_else(missing)
     }
 
+    /// True if `word` is near an option of the program, and none of comet-run.
+    fn is_mistyped(&self, word: &str) -> bool {
+        let name = word.split('=').next().unwrap_or(word);
+        let command = Cli::command();
+        let run = command.find_subcommand("run").into_iter().flat_map(Command::get_arguments);
+        let mut options = command.get_arguments().chain(run).filter_map(Arg::get_long);
+        !options.any(|long| Some(long) == name.strip_prefix("--")) && !self.guess(name).is_empty()
+    }
+
+    /// The options that are near `word`, as part of a sentence.
+    fn guess(&self, word: &str) -> String {
+        selection::guess(word, self.flags.iter().flat_map(|flag| flag.names).copied())
+    }
+
     fn unknown(&self, word: &str) -> Stop {
         let program = self.program;
-        let names = self.flags.iter().flat_map(|flag| flag.names).copied();
-        let guess = selection::guess(word, names);
+        let guess = self.guess(word);
         Stop::Wrong(format!(
             "{program}: {word} is unknown{guess} ({program} -h shows all options; those of \
              comet-run are written --name=value)"

@@ -319,7 +319,7 @@ impl Asked<'_> {
             Some(n_ranks) if n_needed > n_ranks => {
                 let most = n_ranks / 2;
                 let (ranks, pairs) = (words::count(n_ranks, "rank"), words::count(most, "pair"));
-                let expected = format!("{ranks} make {pairs} at most (write {most})");
+                let expected = format!("{ranks} make {pairs} (write {most})");
                 return Err(wrong(program, "-p", &n_pairs.to_string(), &expected));
             }
             None if !around.is_launched => self.words.set("--ranks", n_needed),

@@ -336,6 +336,9 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("IMB-MPI1 Gatherw", "Gatherw is not here; did you mean Gather or Gatherv?"),
         ("IMB-MPI1 Bcast Allredcue", "Allredcue is not here; did you mean Allreduce?"),
         ("IMB-MPI1 Bcast -msglne 8", "-msglne is unknown; did you mean -msglog or -msglen?"),
+        ("osu_latency --mesage-size 8", "--mesage-size is unknown; did you mean --message-size?"),
+        ("IMB-MPI1 Bcast -input /", "(os error 21) (name a file of text)"),
+        ("IMB-MPI1 -input /dev/null", "'/dev/null' for -input: the file names nothing (one name"),
         ("osu_latency_mt -m 8", "osu_latency_mt is not here; did you mean osu_latency"),
     ] {
         let sentence = refusal(line);
@@ -351,14 +354,8 @@ fn values_that_osu_does_not_know_are_refused_with_those_that_it_does() {
         ("osu_latency -u 11", "osu_latency: '11' for -u: it is a number from 0 to 10 (write 5)"),
         ("osu_bcast -c -u x", "osu_bcast: 'x' for -u: it is a number from 0 to 10 (write 5)"),
         ("osu_mbw_mr -R 2", "osu_mbw_mr: '2' for -R: it is a switch (write 0 or 1)"),
-        (
-            "osu_mbw_mr -p 3 --ranks=4",
-            "osu_mbw_mr: '3' for -p: 4 ranks make 2 pairs at most (write 2)",
-        ),
-        (
-            "osu_mbw_mr -p 2 --ranks=3",
-            "osu_mbw_mr: '2' for -p: 3 ranks make 1 pair at most (write 1)",
-        ),
+        ("osu_mbw_mr -p 3 --ranks=4", "osu_mbw_mr: '3' for -p: 4 ranks make 2 pairs (write 2)"),
+        ("osu_mbw_mr -p 2 --ranks=3", "osu_mbw_mr: '2' for -p: 3 ranks make 1 pair (write 1)"),
         (
             "osu_gather -k fixed:4 --ranks=4",
             "osu_gather: 'fixed:4' for -k: the last rank is 3 (write fixed:3)",

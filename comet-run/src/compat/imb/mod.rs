@@ -149,9 +149,14 @@ impl Asked {
 
     /// The lines of the file `path`, the value of `option`, without blank ones and comments.
     fn lines(&self, option: &str, path: &str) -> Result<Vec<String>, Stop> {
-        let text = std::fs::read_to_string(path);
-        let refuse = |error| self.wrong(option, path, &format!("{error} (does it exist?)"));
-        text.map(|text| lines(&text)).map_err(refuse)
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| self.wrong(option, path, &format!("{error} (name a file of text)")))?;
+        match lines(&text) {
+            none if none.is_empty() => {
+                Err(self.wrong(option, path, "the file names nothing (one name or length a line)"))
+            }
+            lines => Ok(lines),
+        }
     }
 
     /// The one of the types `known` that the value of `option` names.
