@@ -357,6 +357,14 @@ impl<'a, T: Transport> Context<'a, T> {
         self.info.definition_under(series, self.method.definition)
     }
 
+    /// Mean time of an operation of `series` on this rank in the samples taken so far, in nanoseconds;
+    /// `None` where it took none.
+    pub fn mean_ns(&self, series: usize) -> Option<u64> {
+        let samples = &self.samples[series];
+        let n_operations = samples.len() as u64 * u64::from(self.pace.repetitions);
+        samples.iter().map(|sample| sample.elapsed_ns()).sum::<u64>().checked_div(n_operations)
+    }
+
     /// What the system did to this rank while samples were taken, if it tells.
     pub fn usage(&self) -> Option<Usage> {
         self.usage

@@ -125,3 +125,36 @@ fn groups_of_windows_run_at_once() {
     let output = output.prints("#    MODE: NON-AGGREGATE \n#\n        Group       #bytes");
     output.prints("# Benchmarking Exchange_get \n# #processes = 4 \n");
 }
+
+#[test]
+fn a_put_waits_for_a_target_that_works_where_transfers_are_messages() {
+    const FLAT: &str = r#"
+format = 1
+name = "flat"
+topology = { kind = "flat" }
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+split = { o_send = "3 us", o_recv = "2 us" }
+[rdma]
+o = "3 us"
+latency = "5 us"
+per_byte = "1 ns/B"
+"#;
+    let line = "run imb-rma/truly_passive_put -n 2 -s 100000 --repetitions 10 --transport sim \
+                --machine ./flat.toml --out r.jsonl";
+    // Start, bytes, a way there and back, and the part of rank 0 in the barrier.
+    let pure = 3000. + 100_000. + 10_000. + 5000.;
+    // Of two rounds one waits for a message of the barrier, the other for its parts. A target that works
+    // serves the put at the end of its work; an answer and a message follow.
+    for (emulated, overlapped) in [(false, pure + 7500.), (true, pure + 5000. + 10_000.)] {
+        let folder = Folder::new();
+        folder.write("flat.toml", &format!("{FLAT}emulated = {emulated}\n"));
+        folder.run(line).success();
+        let records = folder.records("r.jsonl");
+        let of = |point: &serde_json::Value| point["time_ns"]["mean"].as_f64();
+        let times: Vec<_> = records.points().map(of).collect();
+        assert_eq!(times, [Some(pure), Some(overlapped)], "emulated: {emulated}");
+    }
+}

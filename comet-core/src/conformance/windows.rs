@@ -419,6 +419,7 @@ fn what_a_window_refuses_leaves_it_usable<T: Transport>(t: &T, found: &Found) ->
     refused("a group with a rank twice", window.peers(&[0, 0]).map(|_| ()))?;
     window.fence(Fence::First)?;
     refused("a put to no rank", window.put(0..n, Remote { rank: t.n_ranks(), at: 0 }))?;
+    refused("a put of nothing to no rank", window.put(0..0, Remote { rank: t.n_ranks(), at: 0 }))?;
     refused("a put beyond a part", window.put(0..n, Remote { at: n_bytes - n + 1, ..here }))?;
     refused("a put far beyond a part", window.put(0..n, Remote { at: usize::MAX, ..here }))?;
     refused("a get beyond the origin", window.get(n_bytes - n + 1..n_bytes + 1, here))?;
@@ -431,7 +432,12 @@ fn what_a_window_refuses_leaves_it_usable<T: Transport>(t: &T, found: &Found) ->
         window.put(0..n, Remote { at: t.rank() * n, ..here })?;
         window.lock(0, Lock::Shared)
     })?;
+    refused("a first fence behind transfers", window.fence(Fence::First))?;
     window.fence(Fence::Last)?;
+    let mut other = slots(t, n, Memory::Created)?;
+    refused("a post for peers of another window", window.post(&other.peers(&[t.rank()])?))?;
+    refused("an access to peers of another window", window.start(&other.peers(&[t.rank()])?))?;
+    other.close()?;
     fill(t, &mut window, n, 1);
     window.fence(Fence::First)?;
     (0..t.n_ranks()).try_for_each(|target| put(t, &window, target, n))?;

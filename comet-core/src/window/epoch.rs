@@ -1,5 +1,7 @@
 //! Epochs: what a rank may do to the parts of others, from which call to which.
 
+use std::rc::Rc;
+
 use super::{Access, Fence, Lock, Peers, RawWindow, Window};
 use crate::error::{Result, TransportError};
 use crate::transport::{Rank, Transport};
@@ -10,12 +12,17 @@ impl<T: Transport> Window<T> {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if the window is
-    /// closed or in an epoch of another kind; other kinds if the job has failed.
+    /// closed or in an epoch of another kind, or if a transfer goes before a
+    /// [first](Fence::First) fence; other kinds if the job has failed.
     #[inline]
     #[track_caller]
     pub fn fence(&self, fence: Fence) -> Result<()> {
-        let may = self.is_open && matches!(self.access.get(), Access::None | Access::Fenced);
-        self.require(may, "fenced", "open it, and end other epochs before")?;
+        let may = self.is_open
+            && matches!(self.access.get(), Access::None | Access::Fenced)
+            && !(fence == Fence::First && self.is_busy.get());
+        let remedy =
+            "open it, and end other epochs before, transfers by a fence that is not the first";
+        self.require(may, "fenced", remedy)?;
         self.raw.fence(fence)?;
         self.is_busy.set(false);
         self.access.set(if fence == Fence::Last { Access::None } else { Access::Fenced });
@@ -157,19 +164,21 @@ impl<T: Transport> Window<T> {
             let text = format!("a group of peers has rank {rank} twice (name each rank once)");
             return Err(self.invalid(text));
         }
-        Ok(Peers { ranks: ranks.to_vec(), raw: self.raw.peers(ranks)? })
+        let window = Rc::clone(&self.identity);
+        Ok(Peers { ranks: ranks.to_vec(), raw: self.raw.peers(ranks)?, window })
     }
 
     /// Lets `origins` access this rank's part; does not wait for them (MPI-4.1 section 12.5.2).
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if it is posted
-    /// already or closed; other kinds if the job has failed.
+    /// already or closed, or if the group is of another window; other kinds if the job has failed.
     #[inline]
     #[track_caller]
     pub fn post(&self, origins: &Peers<T>) -> Result<()> {
         let may = self.is_open && !self.is_posted.get();
         self.require(may, "posted", "open it, and wait for the origins of the last post")?;
+        self.require_peers(origins)?;
         self.raw.post(&origins.raw)?;
         self.is_posted.set(true);
         Ok(())
@@ -180,7 +189,7 @@ impl<T: Transport> Window<T> {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) in another epoch, or
-    /// if the window is closed; other kinds if the job has failed.
+    /// if the window is closed, or if the group is of another window; other kinds if the job has failed.
     #[inline]
     #[track_caller]
     pub fn start(&self, targets: &Peers<T>) -> Result<()> {
@@ -188,6 +197,7 @@ impl<T: Transport> Window<T> {
             && matches!(self.access.get(), Access::None | Access::Fenced)
             && !self.is_busy.get();
         self.require(may, "started", "open it, and end other epochs before")?;
+        self.require_peers(targets)?;
         self.raw.start(&targets.raw)?;
         self.access.set(Access::Started);
         targets.ranks.iter().for_each(|rank| self.reach(*rank, true));
@@ -225,6 +235,12 @@ impl<T: Transport> Window<T> {
         self.raw.wait()?;
         self.is_posted.set(false);
         Ok(())
+    }
+
+    #[inline]
+    fn require_peers(&self, peers: &Peers<T>) -> Result<()> {
+        let is_own = Rc::ptr_eq(&self.identity, &peers.window);
+        self.require(is_own, "reached by peers of another window", "make them by its own peers()")
     }
 
     #[inline]

@@ -65,6 +65,7 @@ pub use raw::{NoWindow, RawWindow};
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::rc::Rc;
 
 use crate::collective;
 use crate::error::{Result, TransportError, TransportErrorKind};
@@ -99,7 +100,7 @@ pub struct Remote {
     pub at: usize,
 }
 
-/// Promise of a rank with a fence (MPI-4.1 section 12.5.1).
+/// Promise of all ranks with a fence, the same on each (MPI-4.1 section 12.5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     /// Ends one epoch and begins another.
@@ -123,6 +124,8 @@ pub enum Lock {
 pub struct Peers<T: Transport> {
     ranks: Vec<Rank>,
     raw: <T::Window as RawWindow>::Peers,
+    /// The identity of their window; it also keeps them on its thread.
+    window: Rc<()>,
 }
 
 impl<T: Transport> fmt::Debug for Peers<T> {
@@ -164,6 +167,8 @@ pub struct Window<T: Transport> {
     is_posted: Cell<bool>,
     /// True if transfers may still use the origin.
     is_busy: Cell<bool>,
+    /// What its peers have of it.
+    identity: Rc<()>,
 }
 
 impl<T: Transport> fmt::Debug for Window<T> {
@@ -181,8 +186,7 @@ impl<T: Transport> Window<T> {
     ///
     /// # Errors
     /// [`Unsupported`](TransportErrorKind::Unsupported) on all ranks alike if the transport has no windows,
-    /// [`OutOfResources`](TransportErrorKind::OutOfResources) if there is not that much memory on one of
-    /// them; other kinds if the job has failed.
+    /// or if there is not that much memory on one of them; other kinds if the job has failed.
     pub fn new(t: &T, part_bytes: usize, origin_bytes: usize, memory: Memory) -> Result<Self> {
         let raw = match t.make_window(Lease::of_owner(), part_bytes, origin_bytes, memory) {
             Err(error) if error.is_unsupported() => return Err(error),
@@ -191,12 +195,17 @@ impl<T: Transport> Window<T> {
         // A length is told plus one, so that 0 says that a rank has no memory.
         let told = if raw.is_ok() { part_bytes as u64 + 1 } else { 0 };
         let told = collective::share(t, [told])?;
-        let raw = raw?;
+        let raw = raw.map_err(|error| match error.kind {
+            TransportErrorKind::OutOfResources => {
+                TransportError::new(TransportErrorKind::Unsupported, error.to_string())
+            }
+            _ => error,
+        })?;
         let lengths: Option<Box<[usize]>> =
             told.iter().map(|[told]| usize::try_from(told.checked_sub(1)?).ok()).collect();
         let Some(part_bytes) = lengths else {
             let text = "another rank has no memory for its part of a window".to_string();
-            return Err(TransportError::new(TransportErrorKind::OutOfResources, text));
+            return Err(TransportError::new(TransportErrorKind::Unsupported, text));
         };
         Ok(Self {
             raw,
@@ -208,6 +217,7 @@ impl<T: Transport> Window<T> {
             n_reached: Cell::new(0),
             is_posted: Cell::new(false),
             is_busy: Cell::new(false),
+            identity: Rc::new(()),
         })
     }
 

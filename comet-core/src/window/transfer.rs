@@ -112,11 +112,10 @@ impl<T: Transport> Window<T> {
             }
         };
         let n = own.end.wrapping_sub(own.start);
-        let part_bytes = self.part_bytes.get(other.rank).copied().unwrap_or(0);
+        let holds = |part_bytes: &usize| other.at <= *part_bytes && n <= *part_bytes - other.at;
         let fits = own.start <= own.end
             && own.end <= self.raw.origin_bytes()
-            && other.at <= part_bytes
-            && n <= part_bytes - other.at
+            && self.part_bytes.get(other.rank).is_some_and(holds)
             && (n | other.at | own.start) & (element_bytes - 1) == 0;
         if !(has_access && fits) {
             return Err(self.refuse(own, other, element_bytes, has_access));

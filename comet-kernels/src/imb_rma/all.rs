@@ -150,7 +150,7 @@ where
             let n = if ALL { None } else { Some(world.n_ranks as u64 - 1) };
             n.map(|n| n * case.value(&LENGTH_BYTES))
         })],
-        timing: Timing::Batched,
+        timing: Timing::Pipelined,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 2),
         is_movable: false,
         ..KernelInfo::collective("imb-rma")

@@ -133,6 +133,7 @@ impl<T: Transport, const KIND: usize> Pattern<T> for Combining<KIND> {
         },
         series: &[Series::on_test_node("call").moving(|case, _| case.find(&LENGTH_BYTES))],
         n_ranks: Some(2),
+        timing: Timing::Pipelined,
         completes_each,
         bytes_per_rank: |case, _| (block_bytes(case) as u64).saturating_mul(4),
         admits: |case, world| {

@@ -127,7 +127,7 @@ impl<T: Transport, const GETS: bool> Pattern<T> for Exchange<GETS> {
         aliases: if GETS { &["IMB-RMA:Exchange_get"] } else { &["IMB-RMA:Exchange_put"] },
         axes: &[DOUBLING],
         series: &[Series::of("round", Quantity::OpTime, Definition::LoopMean)],
-        timing: Timing::Batched,
+        timing: Timing::Pipelined,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 4),
         is_movable: false,
         ..KernelInfo::collective("imb-rma")

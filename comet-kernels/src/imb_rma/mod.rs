@@ -4,6 +4,7 @@ pub mod all;
 pub mod atomic;
 pub mod exchange;
 pub mod pairs;
+pub mod passive;
 
 use comet_core::kernel::prelude::*;
 
@@ -12,6 +13,7 @@ use all::All;
 use atomic::Combining;
 use exchange::Exchange;
 use pairs::Pair;
+use passive::TrulyPassive;
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
@@ -35,6 +37,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Combining::<1>),
             &Timed(Combining::<2>),
             &Timed(Combining::<3>),
+            &Timed(TrulyPassive),
         ]
     }
 }

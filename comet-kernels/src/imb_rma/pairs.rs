@@ -129,6 +129,7 @@ where
         )
         .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         n_ranks: Some(2),
+        timing: Timing::Pipelined,
         completes_each,
         bytes_per_rank: |case, _| bytes_of_blocks(case, 2),
         admits: |_, world| world.require_ranks(2),

@@ -211,8 +211,7 @@ fn no_room(t: &Shm, part_bytes: usize, room_bytes: usize) -> TransportError {
     let rank = t.global_rank(t.rank());
     let text = format!(
         "a part of {part_bytes} bytes of a window does not fit into the shared memory of rank {rank}, of \
-         which {room_bytes} bytes are free in one piece (ask for a shorter window, or free windows and \
-         message buffers before)"
+         which {room_bytes} bytes are free in one piece (ask for a shorter window)"
     );
     TransportError::new(TransportErrorKind::OutOfResources, text).on_rank(rank)
 }
