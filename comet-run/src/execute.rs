@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use comet_core::driver::Settings;
+use comet_core::file::Folder;
 use comet_core::kernel::Case;
 use comet_core::topology::Topology;
 use comet_report::record::{Suite, Transport};
@@ -65,6 +66,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) file: Option<ResultFile>,
     /// True if the transport is tested before the kernels run.
     pub(crate) tests_transport: bool,
+    /// The folder in which its files are tested.
+    pub(crate) test_folder: Option<Folder>,
     /// CPUs in use before the ranks were joined, where they were counted.
     pub(crate) busy_cpus: Option<f64>,
 }
@@ -79,8 +82,18 @@ impl<'a> Bench<'a> {
         settings: Settings,
         signals: Signals,
     ) -> Self {
-        let (file, tests_transport, busy_cpus) = (None, false, None);
-        Self { world, launcher, backend, job, settings, signals, file, tests_transport, busy_cpus }
+        Self {
+            world,
+            launcher,
+            backend,
+            job,
+            settings,
+            signals,
+            file: None,
+            tests_transport: false,
+            test_folder: None,
+            busy_cpus: None,
+        }
     }
 
     /// The ranks of a run, whose cases take as long as the settings allow.
@@ -106,6 +119,7 @@ impl<'a> Bench<'a> {
             settings: settings.clone(),
             map: self.world.map,
             tests_transport: self.tests_transport,
+            test_folder: self.test_folder.clone(),
             #[cfg(feature = "mpi")]
             results: self.file.as_ref().map(ResultFile::path),
             observe,

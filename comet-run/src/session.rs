@@ -9,6 +9,7 @@ use comet_core::conformance::{Report, Verdict};
 use comet_core::driver::{DriverError, Settings};
 use comet_core::error::TransportErrorKind;
 use comet_core::event::{Event, Listener};
+use comet_core::file::Folder;
 use comet_core::kernel::Case;
 use comet_core::topology::RankGrid;
 use comet_core::transport::Transport;
@@ -30,6 +31,8 @@ pub(crate) struct Session<'a> {
     pub(crate) map: Option<RankGrid>,
     /// True if the transport is tested before the kernels run.
     pub(crate) tests_transport: bool,
+    /// The folder in which its files are tested.
+    pub(crate) test_folder: Option<Folder>,
     /// The file that results are written to, on the process that writes it.
     #[cfg(feature = "mpi")]
     pub(crate) results: Option<&'a std::path::Path>,
@@ -39,6 +42,13 @@ pub(crate) struct Session<'a> {
     pub(crate) signals: &'a Signals,
     /// Closed once the job has ended, so that nothing follows its end.
     pub(crate) gate: &'a Gate,
+}
+
+impl Session<'_> {
+    /// The folder in which the ranks make files, if they make any.
+    pub(crate) fn folder(&self) -> Option<&Folder> {
+        self.test_folder.as_ref().or(self.settings.files.as_ref())
+    }
 }
 
 /// Maker of an observer, from the placements of all ranks.
@@ -178,7 +188,7 @@ fn test_transport<T: Suites>(t: &T, session: &Session<'_>, report: &mut Report<'
     if !session.tests_transport {
         return Verdict::default();
     }
-    t.test(session.settings.files.as_ref(), report)
+    t.test(session.folder(), report)
 }
 
 /// Ends this rank after an error, and the job with it if the others would wait for this one.
@@ -221,6 +231,7 @@ mod tests {
                 settings,
                 map: None,
                 tests_transport: false,
+                test_folder: None,
                 #[cfg(feature = "mpi")]
                 results: None,
                 observe: &observe,

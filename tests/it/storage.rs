@@ -68,7 +68,7 @@ fn files_that_fail_their_checks_switch_their_kernels_off_and_no_others() {
     }
     std::fs::create_dir_all(&path).expect("the path is not too long");
     let line = format!("check echo imb-io/open_close -t shm -n 2 --io-dir {}", path.display());
-    let output = folder.run(&line).code(4);
+    let output = folder.run(&line).code(3);
     let line = "FAILED   transport: private files are apart: rank 0: cannot open ";
     assert!(output.stdout.contains(line), "{output:#?}");
     let line = "skipped  kernel imb-io/open_close: needs files, in which this transport fails: blocks of each \
@@ -85,7 +85,7 @@ fn work_beside_a_transfer_has_a_series_of_its_own_and_a_share() {
                 --launches 1 -q --out r.jsonl";
     let output = folder.run(line).code(0);
     let records = folder.records("r.jsonl");
-    let series: Vec<_> = records.points().map(|point| point["series"].clone()).collect();
+    let series: Vec<_> = records.points().map(|point| point["variant"].clone()).collect();
     assert_eq!(series, ["overlapped", "pure", "compute"], "{output:#?}");
     assert!(records.points().any(|point| point.to_string().contains("overlap_share")));
     assert_eq!(left(&io), [""; 0]);

@@ -97,7 +97,7 @@ impl Job for comet_mpi::Job {
         session: &Session<'_>,
         conclude: &(dyn Fn(&Ended) -> u8 + Sync),
     ) -> anyhow::Result<u8> {
-        let files = session.settings.files.as_ref().map(Folder::beginning);
+        let files = session.folder().map(Folder::beginning);
         let config = RunConfig::new(launch.topology.clone())
             .with_watchdog(launch.watchdog)
             .with_results(session.results)

@@ -57,7 +57,7 @@ impl Job for Forked {
             .with_watchdog(launch.watchdog);
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         // Ranks that were ended leave their files; those of a run that went well are gone.
-        session.settings.files.iter().for_each(|files| sweep(&files.beginning()));
+        session.folder().iter().for_each(|files| sweep(&files.beginning()));
         Ok(conclude(&match outcome.map_err(refuse)? {
             Outcome::Finished { code, signal } => {
                 // Rank 0 may have been past its last look for one.

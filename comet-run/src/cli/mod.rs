@@ -24,6 +24,7 @@ pub(crate) use measure::{
     PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
+pub(crate) use storage::StorageArgs;
 
 /// Command lines to start from, as in `-h`.
 const FIRST: &str = "\

@@ -41,14 +41,11 @@ impl StorageArgs {
         })
     }
 
-    /// The folder, or that of the system for temporary files.
-    pub(crate) fn folder_or_temporary(&self) -> Option<Folder> {
-        let temporary = || {
-            let path = std::env::temp_dir();
-            let free_bytes = free_bytes(&path).ok()?;
-            Some(Folder::new(path, free_bytes, number()))
-        };
-        self.folder().or_else(temporary)
+    /// The system's folder for temporary files, if there is one.
+    pub(crate) fn temporary() -> Option<Folder> {
+        let path = std::env::temp_dir();
+        let free_bytes = free_bytes(&path).ok()?;
+        Some(Folder::new(path, free_bytes, number()))
     }
 }
 

@@ -10,7 +10,7 @@ use comet_core::kernel::{KernelInfo, Profile};
 
 use crate::backend::{self, Ended, Job};
 use crate::cli::values::RankCounts;
-use crate::cli::{CheckArgs, WorldArgs};
+use crate::cli::{CheckArgs, StorageArgs, WorldArgs};
 use crate::execute::{self, Bench, Joined};
 use crate::exit;
 use crate::launcher::Launcher;
@@ -35,13 +35,12 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
         let world = &with_enough_ranks(world, origin);
         prepare::plan_each(&args.select, world, &[], Profile::Quick, origin)
     })?;
-    if settings.files.is_none() && job.is_on_one_host() {
-        settings.files = args.storage.folder_or_temporary();
-    }
+    let temporary = || job.is_on_one_host().then(StorageArgs::temporary).flatten();
+    let test_folder = settings.files.clone().or_else(temporary);
     args.storage.note(backend.name()).iter().for_each(|note| terminal::note(note));
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let bench = Bench::new(world, launcher, backend, &*job, settings, signals);
-    let bench = Bench { tests_transport: true, ..bench };
+    let bench = Bench { tests_transport: true, test_folder, ..bench };
     let code = execute::for_each(prepared, |prepared| check_all(&bench, &prepared))?;
     job.end_with(code);
     Ok(code)
