@@ -355,7 +355,7 @@ impl fmt::Debug for MpiFile {
 fn reason(failure: Failure) -> String {
     let said = failure.text();
     let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let said = format!("{} failed: {}", failure.call, said.join("; "));
+    let said = format!("{} failed: {}", failure.call, said.join(" "));
     let class = failure.class();
     let of: [(u32, Errno); 7] = [
         (ffi::MPI_ERR_NO_SPACE, Errno::ENOSPC),
