@@ -231,8 +231,8 @@ fn close_after<T: Transport>(done: Result<()>, t: &T, mut part: impl Operation<T
     if done.as_ref().is_err_and(TransportError::ends_job) {
         return done;
     }
-    part.close(t)?;
-    done
+    let closed = part.close(t);
+    done.and(closed)
 }
 
 /// The repetitions of a part.
@@ -261,16 +261,83 @@ fn measure<T: Transport>(
     let n_runs = if duty == Duty::Serves { 1 } else { cx.n_runs(series) };
     let mut check = cx.checker(n_runs);
     part.fill(check.seeds());
-    part.begin(t)?;
-    match duty {
-        Duty::Times => cx.time_repeated(series, &mut OfPart(&mut part))?,
-        Duty::Follows => cx.follow_repeated(series, &mut OfPart(&mut part))?,
-        Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part))?,
-        Duty::Serves => part.run(t)?,
-    }
-    let ended = part.end(t);
+    let begun = part.begin(t);
+    let run = begun.and_then(|()| match duty {
+        Duty::Times => cx.time_repeated(series, &mut OfPart(&mut part)),
+        Duty::Follows => cx.follow_repeated(series, &mut OfPart(&mut part)),
+        Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part)),
+        Duty::Serves => part.run(t),
+    });
+    let ended = run.and_then(|()| part.end(t));
     if ended.is_ok() {
         part.check(&mut check);
     }
     close_after(ended, t, part).map(|()| check.result())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::definition::{Definition, Quantity};
+    use crate::error::TransportErrorKind;
+    use crate::kernel::{Series, harness};
+    use crate::local::{self, Local};
+
+    static INFO: KernelInfo = KernelInfo {
+        name: "failing",
+        series: &[Series::of("all", Quantity::OpTime, Definition::TestNode)],
+        ..KernelInfo::collective("fake")
+    };
+
+    /// A part whose calls of these names fail, and which notes that it was closed.
+    struct Failing<'a> {
+        calls: &'a [&'static str],
+        is_closed: &'a Cell<bool>,
+    }
+
+    impl Failing<'_> {
+        fn call(&self, name: &'static str) -> Result<()> {
+            let fails = self.calls.contains(&name);
+            if fails { Err(TransportError::new(TransportErrorKind::Storage, name)) } else { Ok(()) }
+        }
+    }
+
+    impl Operation<Local> for Failing<'_> {
+        fn fill(&mut self, _: Seeds) {}
+
+        fn run(&mut self, _: &Local) -> Result<()> {
+            self.call("run")
+        }
+
+        fn check(&mut self, _: &mut Checker) {}
+
+        fn begin(&mut self, _: &Local) -> Result<()> {
+            self.call("begin")
+        }
+
+        fn end(&mut self, _: &Local) -> Result<()> {
+            self.call("end")
+        }
+
+        fn close(&mut self, _: &Local) -> Result<()> {
+            self.is_closed.set(true);
+            self.call("close")
+        }
+    }
+
+    #[test]
+    fn a_part_is_closed_wherever_its_measurement_fails_and_the_first_error_is_told() {
+        for calls in [&["begin"][..], &["run"], &["end"], &["end", "close"], &["close"]] {
+            local::run(1, |t| {
+                let is_closed = Cell::new(false);
+                let part = Failing { calls, is_closed: &is_closed };
+                let mut cx = harness::context(t, &INFO, false);
+                let error = measure(&mut cx, 0, Duty::Times, part).expect_err("a call fails");
+                assert_eq!(error.to_string(), calls[0]);
+                assert!(is_closed.get(), "{calls:?}");
+            });
+        }
+    }
 }
