@@ -54,6 +54,13 @@ pub struct Details {
     pub capacity_bytes: Option<usize>,
 }
 
+impl Details {
+    /// What was attempted and what went wrong, without rank, peer and numbers.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
 /// An error of a transport call, with its [`Details`].
 ///
 /// A message that was [too long](TransportErrorKind::Truncated) and a call that could not be started

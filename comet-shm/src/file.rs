@@ -5,7 +5,7 @@
 //!   blocked     the call of the system, at the place of the pointer
 //!   unblocked   a thread of the rank makes these calls one after the other; it begins with the first
 //!   shared      a word in the heap of rank 0, on which each transfer adds its length beforehand
-//!   ordered     the lengths of all ranks are gathered first, and rank 0 adds them up
+//!   ordered     the lengths of all ranks are gathered first, and rank 0 adds their sum and says to what
 //! ```
 //!
 //! A transfer of all ranks together needs nobody to wait, unless the pointer is that of all: MPI promises
@@ -16,17 +16,18 @@ use std::fmt;
 use std::fs::OpenOptions;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::fd::{AsRawFd as _, RawFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::thread;
 
 use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::file::{Cache, Plan, Pointer, RawFile, Sharing, Together, View};
-use comet_core::transport::{Rank, Transport};
+use comet_core::file::{Cache, DIRECT_UNIT_BYTES, Plan, Pointer, RawFile, Sharing, Together, View};
+use comet_core::transport::Transport;
 use crossbeam::channel::{Receiver, Sender, bounded};
+use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise, posix_fallocate};
 use nix::libc;
 
@@ -40,26 +41,34 @@ pub struct ShmFile {
     sharing: Sharing,
     cache: Cache,
     path: PathBuf,
-    file: Option<Arc<std::fs::File>>,
-    /// Shared by nobody but what is left behind after an error.
-    memory: Rc<ShmBuffer>,
+    /// This and the buffer are shared by nobody but what is left behind after an error.
+    file: Option<Rc<std::fs::File>>,
+    buffer: Rc<ShmBuffer>,
+    /// Start of the memory in the buffer, and its length.
+    memory_at: usize,
     memory_bytes: usize,
     view: Option<View>,
     own: Cell<u64>,
     /// The pointer of all ranks, and the memory in which it lies on rank 0.
     shared: &'static AtomicU64,
     _of_shared: Option<ShmBuffer>,
-    /// Pointer and length of each rank in an ordered transfer, and the call that gathers them: made before, as
-    /// transfers are timed.
+    /// Length of each rank in an ordered transfer, and the call that gathers them: made before, as transfers are
+    /// timed.
     entries: RefCell<Vec<u8>>,
     gathering: Collective,
     max_in_flight: usize,
+    /// Unblocked transfers whose ends have not been taken, and the first error of those that have been since the
+    /// last wait.
     n_in_flight: Cell<usize>,
+    ended: Cell<io::Result<()>>,
     worker: OnceCell<Worker>,
 }
 
 /// Bytes of an entry.
-const ENTRY_BYTES: usize = 2 * size_of::<u64>();
+const ENTRY_BYTES: usize = size_of::<u64>();
+
+/// Alignment of the memory in bytes, as transfers past the system's memory need it.
+const ALIGN_BYTES: usize = DIRECT_UNIT_BYTES;
 
 impl fmt::Debug for ShmFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -69,7 +78,7 @@ impl fmt::Debug for ShmFile {
 
 /// A transfer between memory and file, one call of the system after the other.
 struct Transfer {
-    file: Arc<std::fs::File>,
+    file: RawFd,
     writes: bool,
     /// Address of the memory.
     start: usize,
@@ -89,42 +98,59 @@ impl Transfer {
     /// Makes the transfer.
     ///
     /// # Safety
-    /// The memory is there until it returns, and nobody else writes to it, or uses it if this does not write
-    /// the file.
+    /// File and memory are there until it returns, and nobody has a reference to the memory. Other transfers may
+    /// use the same bytes: the system alone comes to them, and they hold anything then.
     unsafe fn make(&self) -> io::Result<()> {
         let mut done = 0;
         while done < self.length_bytes {
-            let (at, n) = self.piece(self.at + done as u64, self.length_bytes - done);
-            let start = std::ptr::with_exposed_provenance_mut::<u8>(self.start + done);
-            if self.writes {
+            let place = self.at.checked_add(done as u64);
+            let place = place.and_then(|at| self.piece(at, self.length_bytes - done));
+            let (at, n) = place.ok_or_else(|| io::Error::from(Errno::EOVERFLOW))?;
+            let start = std::ptr::with_exposed_provenance_mut::<u8>(self.start + done).cast();
+            let moved = if self.writes {
                 // SAFETY: by the caller's promise; the piece lies within the memory.
-                self.file.write_all_at(unsafe { std::slice::from_raw_parts(start, n) }, at)?;
+                unsafe { libc::pwrite(self.file, start, n, at) }
             } else {
                 // SAFETY: as above.
-                self.file.read_exact_at(unsafe { std::slice::from_raw_parts_mut(start, n) }, at)?;
+                unsafe { libc::pread(self.file, start, n, at) }
+            };
+            match usize::try_from(moved) {
+                Ok(0) if self.writes => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => done += n,
+                Err(_) if Errno::last() == Errno::EINTR => (),
+                Err(_) => return Err(io::Error::last_os_error()),
             }
-            done += n;
         }
         Ok(())
     }
 
-    /// Place in the file of what lies at `at` in the view, and how many of `n` bytes follow it there.
-    fn piece(&self, at: u64, n: usize) -> (u64, usize) {
-        let Some(View { start, block_bytes, stride_bytes }) = self.view else { return (at, n) };
-        let (block, within) = (at / block_bytes, at % block_bytes);
-        let left = usize::try_from(block_bytes - within).unwrap_or(usize::MAX);
-        (start + block * stride_bytes + within, n.min(left))
+    /// Place in the file of what lies at `at` in the view, and how many of `n` bytes follow it there; `None` where
+    /// no file has such a place.
+    fn piece(&self, at: u64, n: usize) -> Option<(libc::off_t, usize)> {
+        let (at, n) = match self.view {
+            None => (at, n),
+            Some(View { start, block_bytes, stride_bytes }) => {
+                let (block, within) = (at / block_bytes, at % block_bytes);
+                let left = usize::try_from(block_bytes - within).unwrap_or(usize::MAX);
+                let at =
+                    block.checked_mul(stride_bytes)?.checked_add(start)?.checked_add(within)?;
+                (at, n.min(left))
+            }
+        };
+        Some((libc::off_t::try_from(at).ok()?, n))
     }
 }
 
 impl Worker {
     fn start(max_in_flight: usize) -> io::Result<Self> {
-        let (jobs, to_do) = bounded::<Transfer>(max_in_flight);
-        let (done, ends) = bounded(max_in_flight);
+        // And a split one.
+        let (jobs, to_do) = bounded::<Transfer>(max_in_flight + 1);
+        let (done, ends) = bounded(max_in_flight + 1);
         let work = move || {
             for transfer in to_do {
-                // SAFETY: `File` keeps the memory, and lets nobody use it, until `wait_all` has taken the end
-                // of this transfer; on an error it is kept to the end of the process.
+                // SAFETY: `File` keeps the memory and the open file, and gives out no reference, until `wait_all` or
+                // `end` has taken the end of this transfer; on an error both are kept to the end of the process.
                 let end = unsafe { transfer.make() };
                 if done.send(end).is_err() {
                     return;
@@ -133,6 +159,11 @@ impl Worker {
         };
         thread::Builder::new().name("files".into()).spawn(work)?;
         Ok(Self { jobs, ends })
+    }
+
+    /// Waits for the next end; transfers end in the order in which they were started.
+    fn take_end(&self) -> io::Result<()> {
+        self.ends.recv().expect("the thread lives as long as the file")
     }
 }
 
@@ -144,9 +175,11 @@ impl ShmFile {
         memory_bytes: usize,
         max_in_flight: usize,
     ) -> Result<Self> {
-        let memory = t.message_buffer(memory_bytes);
+        let buffer = t.message_buffer(memory_bytes.saturating_add(ALIGN_BYTES));
         let (shared, of_shared) = shared_pointer(&t)?;
         let path = plan.path_on(t.global_rank(t.rank()));
+        let buffer = buffer?;
+        let memory_at = buffer.start().addr().next_multiple_of(ALIGN_BYTES) - buffer.start().addr();
         Ok(Self {
             entries: RefCell::new(vec![0; t.n_ranks() * ENTRY_BYTES]),
             gathering: Collective::new(Kind::Allgather, Parts::Equal(ENTRY_BYTES)),
@@ -155,7 +188,8 @@ impl ShmFile {
             cache: plan.cache,
             path,
             file: None,
-            memory: Rc::new(memory?),
+            buffer: Rc::new(buffer),
+            memory_at,
             memory_bytes,
             view: None,
             own: Cell::new(0),
@@ -163,6 +197,7 @@ impl ShmFile {
             _of_shared: of_shared,
             max_in_flight,
             n_in_flight: Cell::new(0),
+            ended: Cell::new(Ok(())),
             worker: OnceCell::new(),
         })
     }
@@ -175,7 +210,7 @@ impl ShmFile {
         TransportError::new(TransportErrorKind::Storage, text).on_rank(rank)
     }
 
-    fn file(&self) -> &Arc<std::fs::File> {
+    fn file(&self) -> &std::fs::File {
         self.file.as_ref().expect("a file is open between its two calls")
     }
 
@@ -200,24 +235,23 @@ impl ShmFile {
     /// Place behind what the ranks below this one transfer.
     fn ordered_place(&self, n: u64) -> Result<u64> {
         let (t, rank) = (&self.t, self.t.rank());
-        // Relaxed: nobody moves the pointer between the two meetings but rank 0, and the meetings order that.
-        let base = self.shared.load(Ordering::Relaxed);
         let mut entries = self.entries.borrow_mut();
-        let own = [base, n].map(u64::to_ne_bytes);
-        t.collective(&self.gathering, own.as_flattened(), &mut entries)?;
-        let word = |index: usize| u64::from_ne_bytes(entries.as_chunks().0[index]);
-        let up_to = |rank: Rank| (0..rank).map(|rank| word(2 * rank + 1)).sum::<u64>();
+        t.collective(&self.gathering, &n.to_ne_bytes(), &mut entries)?;
+        let lengths = entries.as_chunks().0.iter().map(|entry| u64::from_ne_bytes(*entry));
+        let mut base = 0;
         if rank == 0 {
-            self.shared.fetch_add(up_to(t.n_ranks()), Ordering::Relaxed);
+            // Relaxed: as for a rank alone, among whose transfers this one takes its place.
+            base = self.shared.fetch_add(lengths.clone().sum(), Ordering::Relaxed);
         }
-        t.barrier()?;
-        Ok(word(0) + up_to(rank))
+        let mut message = base.to_ne_bytes();
+        t.blocked_broadcast(0, &mut message)?;
+        Ok(u64::from_ne_bytes(message) + lengths.take(rank).sum::<u64>())
     }
 
     #[inline]
     fn transfer(&self, writes: bool, bytes: &Range<usize>, at: u64) -> Transfer {
-        let start = self.memory.as_ptr().expose_provenance() + bytes.start;
-        let (file, view) = (Arc::clone(self.file()), self.view);
+        let start = self.buffer.start().expose_provenance() + self.memory_at + bytes.start;
+        let (file, view) = (self.file().as_raw_fd(), self.view);
         Transfer { file, writes, start, length_bytes: bytes.len(), at, view }
     }
 
@@ -231,8 +265,8 @@ impl ShmFile {
     ) -> Result<()> {
         let at = self.place(pointer, together, bytes.len())?;
         let transfer = self.transfer(writes, bytes, at);
-        // SAFETY: the memory is this file's, which is borrowed for the whole call; transfers in flight use
-        // other bytes of it, or write the file as this one does.
+        // SAFETY: both are this file's, which is borrowed for the whole call, and a reference to its memory borrows
+        // it to be changed.
         let made = unsafe { transfer.make() };
         made.map_err(|error| self.refused(if writes { "write" } else { "read" }, &error))
     }
@@ -246,15 +280,33 @@ impl ShmFile {
     ) -> Result<()> {
         let at = self.place(pointer, together, bytes.len())?;
         if self.worker.get().is_none() {
-            let worker = Worker::start(self.max_in_flight.max(1));
+            let worker = Worker::start(self.max_in_flight);
             let worker = worker.map_err(|error| self.refused("start a thread for", &error))?;
             let _ = self.worker.set(worker);
         }
         let jobs = &self.worker.get().expect("it was made above").jobs;
         let sent = jobs.send(self.transfer(writes, bytes, at));
         sent.expect("the thread lives as long as the file");
+        Ok(())
+    }
+
+    /// Starts an unblocked transfer.
+    fn start_alone(&self, writes: bool, bytes: &Range<usize>, pointer: Pointer) -> Result<()> {
+        self.start(writes, bytes, pointer, Together::Alone)?;
         self.n_in_flight.set(self.n_in_flight.get() + 1);
         Ok(())
+    }
+
+    /// Takes the ends of all unblocked transfers.
+    fn take_ends(&self, worker: &Worker) {
+        for _ in 0..self.n_in_flight.take() {
+            self.ended.set(self.ended.replace(Ok(())).and(worker.take_end()));
+        }
+    }
+
+    /// The outcome of transfers that have ended.
+    fn outcome(&self, ended: io::Result<()>) -> Result<()> {
+        ended.map_err(|error| self.refused("write or read", &error))
     }
 
     /// Does `what` on one rank for all that share the file, and has the others wait.
@@ -300,11 +352,13 @@ impl RawFile for ShmFile {
     }
 
     fn memory(&mut self) -> &mut [u8] {
-        Rc::get_mut(&mut self.memory).expect("nobody shares it before it is left behind")
+        let buffer =
+            Rc::get_mut(&mut self.buffer).expect("nobody shares it before it is left behind");
+        &mut buffer[self.memory_at..][..self.memory_bytes]
     }
 
     fn abandon(&self) {
-        std::mem::forget(Rc::clone(&self.memory));
+        std::mem::forget((self.file.clone(), Rc::clone(&self.buffer)));
     }
 
     fn open(&mut self) -> Result<()> {
@@ -314,15 +368,20 @@ impl RawFile for ShmFile {
             options.custom_flags(libc::O_DIRECT);
         }
         let opened = options.open(&self.path);
+        let mut n_failed = f64::from(u8::from(opened.is_err()));
         if self.is_shared() {
             if self.t.rank() == 0 {
-                // Relaxed: the barrier publishes it.
+                // Relaxed: the sum publishes it.
                 self.shared.store(0, Ordering::Relaxed);
             }
-            self.t.barrier()?;
+            n_failed = self.t.global_sum(n_failed)?;
         }
         let file = opened.map_err(|error| self.refused("open", &error))?;
-        (self.file, self.view) = (Some(Arc::new(file)), None);
+        if n_failed > 0.0 {
+            let error = io::Error::other(format!("{n_failed} of the ranks that share it cannot"));
+            return Err(self.refused("open", &error));
+        }
+        (self.file, self.view) = (Some(Rc::new(file)), None);
         self.own.set(0);
         Ok(())
     }
@@ -350,21 +409,17 @@ impl RawFile for ShmFile {
     }
 
     fn start_write(&self, from: Range<usize>, pointer: Pointer) -> Result<()> {
-        self.start(true, &from, pointer, Together::Alone)
+        self.start_alone(true, &from, pointer)
     }
 
     fn start_read(&self, into: Range<usize>, pointer: Pointer) -> Result<()> {
-        self.start(false, &into, pointer, Together::Alone)
+        self.start_alone(false, &into, pointer)
     }
 
     fn wait_all(&self) -> Result<()> {
         let Some(worker) = self.worker.get() else { return Ok(()) };
-        let mut first = Ok(());
-        for _ in 0..self.n_in_flight.take() {
-            let end = worker.ends.recv().expect("the thread lives as long as the file");
-            first = first.and(end);
-        }
-        first.map_err(|error| self.refused("write or read", &error))
+        self.take_ends(worker);
+        self.outcome(self.ended.replace(Ok(())))
     }
 
     fn begin_write(&self, from: Range<usize>, pointer: Pointer) -> Result<()> {
@@ -376,7 +431,10 @@ impl RawFile for ShmFile {
     }
 
     fn end(&self) -> Result<()> {
-        self.wait_all()
+        let Some(worker) = self.worker.get() else { return Ok(()) };
+        // All that were started before end before.
+        self.take_ends(worker);
+        self.outcome(worker.take_end())
     }
 
     fn set_view(&mut self, view: Option<View>) -> Result<()> {
@@ -399,14 +457,12 @@ impl RawFile for ShmFile {
     }
 
     fn sync(&self) -> Result<()> {
-        let file = self.file();
-        file.sync_data().map_err(|error| self.refused("sync", &error))?;
-        if self.cache == Cache::Drop {
-            let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
-            let dropped = posix_fadvise(&**file, 0, 0, advice);
-            dropped.map_err(|errno| self.refused("drop from memory", &errno.into()))?;
-        }
-        Ok(())
+        self.file().sync_data().map_err(|error| self.refused("sync", &error))
+    }
+
+    fn drop_cached(&self) -> Result<()> {
+        let dropped = posix_fadvise(self.file(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        dropped.map_err(|errno| self.refused("drop from memory", &errno.into()))
     }
 
     fn set_length(&self, bytes: u64) -> Result<()> {
@@ -416,7 +472,7 @@ impl RawFile for ShmFile {
     fn preallocate(&self, bytes: u64) -> Result<()> {
         self.on_first("take room for", || {
             let bytes = libc::off_t::try_from(bytes).map_err(io::Error::other)?;
-            Ok(posix_fallocate(&**self.file(), 0, bytes)?)
+            Ok(posix_fallocate(self.file(), 0, bytes)?)
         })
     }
 }

@@ -1,5 +1,8 @@
 //! Files: every pointer, alone and together, blocked, unblocked and split; views; what is refused.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use super::Check;
 use super::toolkit::{Found, checks, next};
 use crate::error::TransportErrorKind::{InvalidArgument, Storage};
@@ -30,6 +33,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         blocks_at_the_own_pointer_follow_each_other_in_a_view,
         a_shared_pointer_gives_each_block_a_place_of_its_own,
         ordered_blocks_lie_in_the_order_of_the_ranks,
+        an_ordered_block_does_not_lie_on_one_of_a_rank_alone,
         private_files_are_apart,
         a_file_keeps_its_contents_until_it_is_removed,
         what_a_file_refuses_leaves_it_usable,
@@ -167,25 +171,35 @@ fn a_shared_pointer_gives_each_block_a_place_of_its_own<T: Transport>(
         fill(&mut file, n, t.rank(), 0);
         move_blocks(&file, true, form, n, |_| Pointer::Shared)?;
         complete(t, &file)?;
-        let n_all = t.n_ranks() * N_BLOCKS;
-        let mut is_there = vec![false; n_all];
-        for place in 0..n_all {
-            let at = Pointer::At((place * n) as u64);
-            file.read(0..n, at, Together::Alone)?;
-            let block = &file.memory()[..n];
-            let is_of = |number: &usize| {
-                pattern::check(block, seed(number / N_BLOCKS, number % N_BLOCKS, 0), "").is_ok()
-            };
-            match (0..n_all).find(is_of) {
-                Some(number) => is_there[number] = true,
-                None => found.note(format!("{n} bytes at block {place} are of no rank")),
-            }
-        }
-        found.require(is_there.iter().all(|there| *there), "a block was overwritten by another");
+        let all = (0..t.n_ranks()).flat_map(|rank| (0..N_BLOCKS).map(move |index| (rank, index)));
+        find_each(found, &mut file, n, &all.collect::<Vec<_>>())?;
         t.barrier()?;
         file.close()?;
         file.remove()?;
     }
+    Ok(())
+}
+
+/// Checks that the file begins with these blocks of `n` bytes, each a rank and an index, in any order.
+fn find_each<T: Transport>(
+    found: &Found,
+    file: &mut File<T>,
+    n: usize,
+    blocks: &[(Rank, usize)],
+) -> Result<()> {
+    let mut is_there = vec![false; blocks.len()];
+    for place in 0..blocks.len() {
+        file.read(0..n, Pointer::At((place * n) as u64), Together::Alone)?;
+        let bytes = &file.memory()[..n];
+        let is_of = |(rank, index): &(Rank, usize)| {
+            pattern::check(bytes, seed(*rank, *index, 0), "").is_ok()
+        };
+        match blocks.iter().position(is_of) {
+            Some(number) => is_there[number] = true,
+            None => found.note(format!("{n} bytes at block {place} are of no rank")),
+        }
+    }
+    found.require(is_there.iter().all(|there| *there), "a block was overwritten by another");
     Ok(())
 }
 
@@ -214,6 +228,30 @@ fn ordered_blocks_lie_in_the_order_of_the_ranks<T: Transport>(
         file.remove()?;
     }
     Ok(())
+}
+
+/// The last rank moves the pointer of all on by itself, while the others wait for it.
+fn an_ordered_block_does_not_lie_on_one_of_a_rank_alone<T: Transport>(
+    t: &T,
+    folder: &Folder,
+    found: &Found,
+) -> Result<()> {
+    let (n, last) = (8, t.n_ranks() - 1);
+    let mut file = made(t, folder, Sharing::All, n)?;
+    file.open()?;
+    fill(&mut file, n, t.rank(), 0);
+    if t.rank() == last {
+        // Until the others are there.
+        sleep(Duration::from_millis(20));
+        file.write(0..n, Pointer::Shared, Together::Alone)?;
+    }
+    file.write(n..2 * n, Pointer::Shared, Together::All)?;
+    complete(t, &file)?;
+    let all = (0..=last).map(|rank| (rank, 1)).chain([(last, 0)]);
+    find_each(found, &mut file, n, &all.collect::<Vec<_>>())?;
+    t.barrier()?;
+    file.close()?;
+    file.remove()
 }
 
 fn private_files_are_apart<T: Transport>(t: &T, folder: &Folder, found: &Found) -> Result<()> {

@@ -4,7 +4,7 @@ use super::Context;
 use crate::busy::Busy;
 use crate::driver;
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::file::{File, Sharing};
+use crate::file::{Cache, File, Sharing};
 use crate::transport::Transport;
 use crate::window::{Memory, Window};
 
@@ -55,6 +55,11 @@ impl<T: Transport> Context<'_, T> {
         let t = self.transport;
         let folder = self.method.files.expect("a case without a folder is not admitted");
         File::new(t, &folder.plan(t.global_rank(0), sharing), memory_bytes, n_in_flight)
+    }
+
+    /// Use of the system's memory for the files of the run.
+    pub fn cache(&self) -> Cache {
+        self.method.files.map_or(Cache::Keep, |folder| folder.cache)
     }
 }
 

@@ -15,8 +15,8 @@
 //! borrowed only while none is. Offsets and lengths are in bytes, within the view where there is one.
 //!
 //! An error of the file system (a full disk, a folder that may only be read) is of the kind
-//! [`Storage`](crate::error::TransportErrorKind::Storage) with path and reason, on the rank that has it:
-//! the transport goes on.
+//! [`Storage`](crate::error::TransportErrorKind::Storage) with path and reason, on the rank that has it,
+//! or on all of them for an open: the transport goes on.
 //!
 //! The compiler refuses a transfer while its memory is looked at:
 //!
@@ -89,11 +89,15 @@ pub enum Cache {
     /// The system keeps what it wants to.
     #[default]
     Keep,
-    /// What was written is dropped from the system's memory after each sync.
+    /// What a file holds is dropped from the system's memory before it is used.
     Drop,
-    /// Transfers go past the system's memory, where file system and lengths allow it (`O_DIRECT`).
+    /// Transfers go past the system's memory (`O_DIRECT`), where the file system allows it: their places and
+    /// lengths, also in the memory of the file, are multiples of [`DIRECT_UNIT_BYTES`].
     Direct,
 }
+
+/// Length in bytes of which direct transfers have multiples: a page, which no block of a disk exceeds.
+pub const DIRECT_UNIT_BYTES: usize = 4096;
 
 impl Cache {
     /// Every kind, in the order of [`LABELS`](Self::LABELS).
@@ -239,7 +243,8 @@ impl<T: Transport> File<T> {
     ///
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is open,
-    /// [`Storage`](TransportErrorKind::Storage) if the system refuses; other kinds if the job has failed.
+    /// [`Storage`](TransportErrorKind::Storage), on all that share it, if the system refuses one of them; other kinds
+    /// if the job has failed.
     #[inline]
     pub fn open(&mut self) -> Result<()> {
         self.require(!self.is_open, "opened while it is open", "close it first")?;
@@ -292,7 +297,8 @@ impl<T: Transport> File<T> {
         self.raw.read(into, pointer, together)
     }
 
-    /// Starts to [`write`](Self::write); several may read the same memory.
+    /// Starts to [`write`](Self::write); several may use the same memory, which holds anything if one reads into
+    /// it.
     ///
     /// # Errors
     /// Those of [`write`](Self::write), and if too many are in flight; nothing was started then.
@@ -404,6 +410,15 @@ impl<T: Transport> File<T> {
     pub fn sync(&self) -> Result<()> {
         self.require(self.is_open, "brought to the disk", "open it first")?;
         self.raw.sync()
+    }
+
+    /// Drops from the system's memory what of the file is on the disk (`posix_fadvise`), if the file system does so.
+    ///
+    /// # Errors
+    /// As [`sync`](Self::sync).
+    pub fn drop_cached(&self) -> Result<()> {
+        self.require_idle("dropped from memory")?;
+        self.raw.drop_cached()
     }
 
     /// Makes the file so many bytes long; all ranks that share it call it (MPI-4.1 section 14.2.4).

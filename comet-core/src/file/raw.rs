@@ -110,6 +110,12 @@ pub trait RawFile: Sized {
     /// If the system refuses, or if the job has failed.
     fn sync(&self) -> Result<()>;
 
+    /// See [`File::drop_cached`](super::File::drop_cached).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    fn drop_cached(&self) -> Result<()>;
+
     /// See [`File::set_length`](super::File::set_length).
     ///
     /// # Errors
@@ -210,6 +216,10 @@ impl RawFile for NoFile {
     }
 
     fn sync(&self) -> Result<()> {
+        match *self {}
+    }
+
+    fn drop_cached(&self) -> Result<()> {
         match *self {}
     }
 

@@ -57,6 +57,12 @@ impl MpiBuffer {
         self.start
     }
 
+    /// The length in bytes, likewise.
+    #[inline]
+    pub(super) fn length_bytes(&self) -> usize {
+        self.length_bytes
+    }
+
     /// Keeps the memory to the end of the process.
     pub(super) fn keep(&self) {
         self.is_kept.set(true);

@@ -237,7 +237,7 @@ impl RawWindow for MpiWindow {
 
     #[inline]
     fn origin_bytes(&self) -> usize {
-        self.origin.len()
+        self.origin.length_bytes()
     }
 
     #[inline]
@@ -472,7 +472,7 @@ impl fmt::Debug for MpiWindow {
         f.debug_struct("MpiWindow")
             .field("memory", &self.memory)
             .field("part_bytes", &self.part_bytes)
-            .field("origin_bytes", &self.origin.len())
+            .field("origin_bytes", &self.origin.length_bytes())
             .finish_non_exhaustive()
     }
 }

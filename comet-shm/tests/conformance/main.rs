@@ -3,6 +3,7 @@
 //! Without libtest's harness: ranks are forked, and only a process with one thread may fork.
 #![expect(clippy::print_stdout, reason = "this is a test runner")]
 
+mod files;
 mod windows;
 
 use std::process::ExitCode;
@@ -11,7 +12,6 @@ use std::time::Duration;
 use comet_core::collective::{Collective, Kind, Parts};
 use comet_core::conformance;
 use comet_core::error::Result;
-use comet_core::file::Folder;
 use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Source, Tag, Transport};
@@ -75,16 +75,6 @@ fn passes(
 
 fn conforms(config: &LaunchConfig) -> bool {
     passes(config, |t, report| conformance::run_all(t, report))
-}
-
-/// The same for files.
-fn has_files(config: &LaunchConfig) -> bool {
-    let folder = std::env::temp_dir().join(format!("comet-shm-{}", std::process::id()));
-    std::fs::create_dir(&folder).expect("the folder is new");
-    let files = Folder::new(folder.clone(), u64::MAX, 0);
-    let conforms = passes(config, |t, report| conformance::run_files(t, &files, report));
-    let is_empty = std::fs::remove_dir(&folder);
-    is_empty.inspect_err(|error| println!("  files were left behind: {error}")).is_ok() && conforms
 }
 
 /// A rank that panics with messages in flight ends the job for all.
@@ -357,7 +347,7 @@ fn main() -> ExitCode {
     for n_ranks in RANK_COUNTS {
         let config = job(n_ranks).with_bind(Bind::Core);
         test(&format!("conformance_with_{n_ranks}_ranks"), conforms(&config));
-        test(&format!("files_with_{n_ranks}_ranks"), has_files(&config));
+        test(&format!("files_with_{n_ranks}_ranks"), files::conform(&config));
     }
     test("conformance_with_4_unbound_ranks", conforms(&job(4)));
     let twice = job(3).with_bind(Bind::Core).with_single_copy(false);
@@ -391,7 +381,8 @@ fn main() -> ExitCode {
         ("ranks_that_disagree_about_a_root", ranks_that_disagree_about_a_root_are_refused),
         ("vectors_are_added_up_wherever_they_lie", vectors_are_added_up_wherever_they_lie),
     ];
-    tests.into_iter().chain(windows::TESTS).for_each(|(name, passes)| test(name, passes()));
+    let tests = tests.into_iter().chain(windows::TESTS).chain(files::TESTS);
+    tests.for_each(|(name, passes)| test(name, passes()));
     let n_failed = results.iter().filter(|passed| !**passed).count();
     println!("{} passed, {n_failed} failed", results.len() - n_failed);
     if n_failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

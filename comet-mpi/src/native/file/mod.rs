@@ -67,8 +67,8 @@ pub struct MpiFile {
     /// The path as the library takes it.
     name: CString,
     hints: Hints,
-    /// The file once more, where what it holds is dropped from the system's memory.
-    cached: Option<std::fs::File>,
+    /// The file once more, where what it holds is dropped from the system's memory; or why it is not there.
+    cached: Option<io::Result<std::fs::File>>,
     memory: MpiBuffer,
     max_in_flight: usize,
     in_flight: RefCell<InFlight>,
@@ -177,14 +177,6 @@ impl MpiFile {
             Sharing::Private => Ok(()),
         }
     }
-
-    /// Drops from the system's memory what was written.
-    fn drop_cached(&self) -> Result<()> {
-        let Some(file) = &self.cached else { return Ok(()) };
-        let dropped = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
-        let said = |errno: Errno| io::Error::from(errno).to_string();
-        dropped.map_err(|errno| self.refused("drop from memory", &said(errno)))
-    }
 }
 
 impl RawFile for MpiFile {
@@ -194,7 +186,7 @@ impl RawFile for MpiFile {
 
     #[inline]
     fn memory_bytes(&self) -> usize {
-        self.memory.len()
+        self.memory.length_bytes()
     }
 
     #[inline]
@@ -218,11 +210,7 @@ impl RawFile for MpiFile {
         // SAFETY: the path ends with a zero; the call writes the handle.
         self.noted("open", || call!(MPI_File_open(comm, name, mode, hints, written)))?;
         self.raw = raw;
-        if self.cache == Cache::Drop {
-            let opened = std::fs::File::open(&self.path);
-            self.cached =
-                Some(opened.map_err(|error| self.refused("open once more", &error.to_string()))?);
-        }
+        self.cached = (self.cache == Cache::Drop).then(|| std::fs::File::open(&self.path));
         Ok(())
     }
 
@@ -329,8 +317,16 @@ impl RawFile for MpiFile {
     #[inline]
     fn sync(&self) -> Result<()> {
         // SAFETY: the file is open.
-        self.noted("sync", || call!(MPI_File_sync(self.raw)))?;
-        self.drop_cached()
+        self.noted("sync", || call!(MPI_File_sync(self.raw)))
+    }
+
+    fn drop_cached(&self) -> Result<()> {
+        let Some(file) = &self.cached else { return Ok(()) };
+        let said = |error: &io::Error| self.refused("open once more", &error.to_string());
+        let file = file.as_ref().map_err(said)?;
+        let dropped = posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        let said = |errno: Errno| io::Error::from(errno).to_string();
+        dropped.map_err(|errno| self.refused("drop from memory", &said(errno)))
     }
 
     fn set_length(&self, bytes: u64) -> Result<()> {
