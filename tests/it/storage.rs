@@ -105,6 +105,44 @@ fn without_a_folder_or_room_in_it_files_are_left_out() {
 }
 
 #[test]
+fn direct_transfers_have_whole_pages() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let run = |kernel: &str, length: &str| {
+        let line = format!(
+            "imb-io/{kernel} -t shm -n 3 -s {length} --io-dir io --io-cache direct --samples 3 --launches 1 \
+             --out none"
+        );
+        folder.run(&line)
+    };
+    for (kernel, length, n) in [("p_write_expl", "4Ki", 1368), ("open_close", "12Ki", 1)] {
+        let refused = run(kernel, length).code(6);
+        let reason =
+            format!("has transfers of {n} bytes, and direct ones have multiples of 4096 (name ");
+        assert!(refused.stderr.contains(&reason), "{refused:#?}");
+    }
+    for kernel in ["p_write_expl", "p_read_shared", "c_iread_indv"] {
+        let output = run(kernel, "12Ki");
+        // Not all file systems have such transfers.
+        let is_without = output.stdout.contains("(os error 22)");
+        assert!(is_without || output.code == Some(0), "{output:#?}");
+    }
+    assert_eq!(left(&io), [""; 0]);
+}
+
+#[test]
+fn reads_of_a_dropped_file_come_to_no_place_twice_and_a_refused_case_leaves_no_file() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let line = "imb-io/p_read_expl -t shm -n 2 -s 4Ki --io-dir io --io-cache drop --launches 1 -q";
+    folder.run(&format!("{line} --samples 3 --repetitions 2 --out none")).code(0);
+    folder.run(&format!("{line} --samples 3 --repetitions 5000 --out r.jsonl")).code(6);
+    let failed = folder.records("r.jsonl").points().next().expect("there is a point").to_string();
+    assert!(failed.contains("reads of a file with 4096 places come to "), "{failed}");
+    assert_eq!(left(&io), [""; 0]);
+}
+
+#[test]
 fn a_file_system_that_refuses_fails_the_case_and_the_run_goes_on() {
     let folder = Folder::new();
     let line = "imb-io/p_write_expl echo -t shm -n 2 -s 0 --hops 1 --io-dir /proc --samples 3 -q \
@@ -115,6 +153,8 @@ fn a_file_system_that_refuses_fails_the_case_and_the_run_goes_on() {
     assert_eq!(failed.len(), 2, "{output:#?}");
     let reason = failed[0].to_string();
     assert!(reason.contains("cannot open /proc/comet-io-"), "{reason}");
+    // The rank is named once.
+    assert!(!reason.contains("on rank"), "{reason}");
     assert!(records.points().any(|point| point["status"] == "ok"), "{output:#?}");
 }
 

@@ -1,5 +1,6 @@
 //! The suite `imb-io`: the Intel MPI Benchmarks of files.
 
+mod numbered;
 pub mod open_close;
 pub mod overlap;
 mod side;

@@ -23,7 +23,7 @@ use comet_core::error::TransportError;
 use comet_core::file::{File, Pointer, Sharing, Together};
 use comet_core::kernel::prelude::*;
 
-use super::spec::{agree, keep, require_folder};
+use super::spec::{agree, keep, open, require_folder};
 
 /// `imb-io/open_close`; see the [module](self).
 pub(crate) struct OpenClose;
@@ -56,7 +56,7 @@ impl<T: Transport> Operation<T> for Life<T> {
 
     fn end(&mut self, t: &T) -> Result<()> {
         agree(t, self.failed.take().map_or(Ok(()), Err))?;
-        agree(t, self.file.open())?;
+        open(t, &mut self.file)?;
         let read = self.file.read(FOUND, Pointer::At(0), Together::Alone);
         self.file.close()?;
         agree(t, read)
@@ -81,7 +81,7 @@ impl<T: Transport> Pattern<T> for OpenClose {
         class: Class::Synchronisation,
         series: &[Series::of("life", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
-        admits: |_, world| require_folder(world, 1),
+        admits: |_, world| require_folder(world, 1, std::iter::once(WRITTEN.end as u64)),
         is_movable: false,
         ..KernelInfo::collective("imb-io")
     };
@@ -91,7 +91,7 @@ impl<T: Transport> Pattern<T> for OpenClose {
         let t = cx.transport();
         let mut file = cx.file(Sharing::All, FOUND.end, 1)?;
         // It is there before.
-        agree(t, file.open())?;
+        open(t, &mut file)?;
         file.close()?;
         Ok(Some((Duty::Together, Life { file, failed: None })))
     }

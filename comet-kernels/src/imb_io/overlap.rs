@@ -22,8 +22,8 @@
 //! **Parameters**: `length_bytes`, which is X, the bytes of all ranks in one transfer; `work_us`,
 //! the wanted time of the work, which the loop takes roughly and t_CPU says exactly.
 //!
-//! **Verified by**: what was written, read back by the next rank; what was read; other test data
-//! of each rank and place; the value to which the rounds of the work have come.
+//! **Verified by**: what was written and read, as in the kernels without the i; the value to which
+//! the rounds of the work have come.
 //!
 //! **Caution**: each transfer is waited for behind its own work, where IMB has all unblocked ones
 //! of a loop in flight at once, which read into one place; its split ones are as here. A library

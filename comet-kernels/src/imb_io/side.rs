@@ -1,21 +1,11 @@
 //! One rank's side of the transfers of a case: its file, the places in it, and what they hold.
 
-use comet_core::error::TransportError;
-use comet_core::file::{File, Pointer, Sharing, Together, View};
+use comet_core::error::{TransportError, TransportErrorKind};
+use comet_core::file::{Cache, File, Pointer, Sharing, Together, View};
 use comet_core::kernel::prelude::*;
 
-use super::spec::{Place, Ranks, Spec, agree, keep, n_slots, portion};
-
-/// Places of a file that are read back.
-const N_READ_BACK: usize = 2;
-
-/// Bytes after which the contents of a file come again whose blocks any rank may read.
-const PERIOD: u64 = 251;
-
-/// The byte at `at` of such a file.
-fn byte_at(at: u64) -> u8 {
-    u8::try_from(at % PERIOD).unwrap_or(0)
-}
+use super::numbered;
+use super::spec::{N_READ_BACK, Place, Ranks, Spec, agree, keep, n_slots, open, portion};
 
 /// One rank's side.
 pub(crate) struct Side<T: Transport> {
@@ -33,8 +23,10 @@ pub(crate) struct Side<T: Transport> {
     n_slots: u64,
     next: u64,
     seeds: Option<Seeds>,
-    /// Blocks of each rank that were found where each takes the next place.
-    n_found: Vec<f64>,
+    drops_cached: bool,
+    /// Where each takes the next place: the blocks of each rank that were found, or the ends of those that each
+    /// has read last.
+    found: Vec<f64>,
     failed: Option<TransportError>,
 }
 
@@ -57,11 +49,11 @@ impl<T: Transport> Side<T> {
         };
         let is_private = is_one || spec.place == Place::Private;
         let start = if is_private { 0 } else { start };
-        let length = usize::try_from(length).unwrap_or(usize::MAX);
-        let longest = case.length(&LENGTH_BYTES).max(length);
+        let longest = if is_private { length } else { portion(total, 0, n_ranks).1 };
+        let [length, longest] = [length, longest].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         let sharing = if is_private { Sharing::Private } else { Sharing::All };
         let mut file = cx.file(sharing, length + N_READ_BACK * longest, 1)?;
-        agree(t, file.open())?;
+        open(t, &mut file)?;
         let side = Self {
             spec,
             file,
@@ -75,7 +67,8 @@ impl<T: Transport> Side<T> {
             n_slots: n_slots(total),
             next: 0,
             seeds: None,
-            n_found: Vec::new(),
+            drops_cached: cx.cache() == Cache::Drop,
+            found: Vec::new(),
             failed: None,
         };
         Ok((spec.duty(rank), side))
@@ -199,7 +192,7 @@ impl<T: Transport> Side<T> {
             let is_in_any_order = self.is_in_any_order();
             let block = &mut self.file.memory()[own.clone()];
             if is_in_any_order {
-                (at..).zip(block).for_each(|(at, byte)| *byte = byte_at(at));
+                numbered::fill(block, at);
             } else {
                 pattern::fill(block, seed);
             }
@@ -247,8 +240,59 @@ impl<T: Transport> Side<T> {
             n_found[usize::try_from(*rank).unwrap_or(0)] += 1.0;
             at += block.len() as u64;
         }
-        self.n_found = n_found;
+        self.found = n_found;
         Ok(())
+    }
+
+    /// Drops the file from the system's memory, if the user wants that. It comes back there where it is read.
+    fn drop_cached(&self) -> Result<()> {
+        let n_runs = self.seeds.map_or(1, |seeds| seeds.n_runs);
+        if !self.drops_cached {
+            return Ok(());
+        }
+        if !self.spec.writes && n_runs > self.n_slots {
+            let text = format!(
+                "{n_runs} reads of a file with {} places come to places again that the first have brought into the \
+                 system's memory (ask for fewer --samples and --repetitions, or leave --io-cache drop out)",
+                self.n_slots
+            );
+            return Err(TransportError::new(TransportErrorKind::Storage, text));
+        }
+        self.file.drop_cached()
+    }
+
+    /// Shares the end in the file of the block that each rank has read last: 0 where nothing tells.
+    fn share_ends(&mut self, t: &T) -> Result<()> {
+        let (own, read_bytes) = (self.own(), self.next * self.total);
+        let block = &self.file.memory()[own];
+        let places = numbered::places_of(block, self.total, read_bytes).unwrap_or_default();
+        self.found = vec![0.0; t.n_ranks()];
+        if let [only] = places[..] {
+            self.found[t.rank()] = (only + block.len() as u64) as f64;
+        }
+        t.global_sum_vector(&mut self.found)
+    }
+
+    /// Checks that the ranks have read what follows each other, up to what all of them have read together, as far
+    /// as their ends tell.
+    fn check_ends(&mut self, check: &mut Checker) {
+        let length = |rank: usize| self.length_of(rank as u64) as f64;
+        let mut ends: Vec<_> = self.found.iter().copied().enumerate().collect();
+        let n_moving = ends.iter().filter(|(rank, _)| length(*rank) > 0.0).count();
+        ends.retain(|(_, end)| *end > 0.0);
+        ends.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        let mut overlaps: Vec<_> = ends
+            .windows(2)
+            .map(|pair| {
+                let [(_, before), (rank, end)] = *pair else { return 0.0 };
+                (before - (end - length(rank))).max(0.0)
+            })
+            .collect();
+        check.values(&mut overlaps, |_| 0.0, |_| true, "the bytes that two ranks have read both");
+        if let Some((_, last)) = ends.last().filter(|_| ends.len() == n_moving) {
+            let all = (self.next * self.total) as f64;
+            check.values(&mut [*last], |_| all, |_| true, "the end of what all ranks have read");
+        }
     }
 
     /// The rank whose data this one checks: the next where it can.
@@ -287,10 +331,18 @@ impl<T: Transport> Operation<T> for Side<T> {
         };
         let completed = self.file.sync();
         agree(t, written.and(completed))?;
+        // What all have written is on the disk now, from where alone it can be dropped.
+        agree(t, self.drop_cached())?;
         let shown = self.show();
         if !self.spec.writes {
-            let (seed, own) = (self.seed(self.rank, 0), self.own());
-            pattern::spoil(&mut self.file.memory()[own], seed);
+            let (seed, own, is_in_any_order) =
+                (self.seed(self.rank, 0), self.own(), self.is_in_any_order());
+            let block = &mut self.file.memory()[own];
+            if is_in_any_order {
+                block.fill(0);
+            } else {
+                pattern::spoil(block, seed);
+            }
         }
         agree(t, shown)
     }
@@ -323,7 +375,8 @@ impl<T: Transport> Operation<T> for Side<T> {
             (true, true) => shown.and_then(|()| self.count_blocks()),
             (true, false) => shown.and_then(|()| self.read_back()),
         };
-        agree(t, read)
+        agree(t, read)?;
+        if self.is_in_any_order() && !self.spec.writes { self.share_ends(t) } else { Ok(()) }
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -336,7 +389,7 @@ impl<T: Transport> Operation<T> for Side<T> {
                 (0..self.n_ranks).map(|rank| self.length_of(rank) > 0).collect();
             let n = self.next as f64;
             let expected = |rank: usize| if blocks[rank] { n } else { 0.0 };
-            check.values(&mut self.n_found, expected, |_| true, "the blocks of each rank");
+            check.values(&mut self.found, expected, |_| true, "the blocks of each rank");
         } else if self.spec.writes {
             let other = self.checked_rank();
             let (n, seed) = (self.length_of(other), self.seed(other, 0));
@@ -346,10 +399,11 @@ impl<T: Transport> Operation<T> for Side<T> {
                 check.message(block, seed, format!("what rank {other} has written"));
             }
         } else if self.is_in_any_order() {
+            let read_bytes = self.next * self.total;
             let block = &mut self.file.memory()[own];
-            let first = u64::from(block.first().copied().unwrap_or(0));
-            let expected: Vec<u8> = (first..).map(byte_at).take(block.len()).collect();
+            let expected = numbered::expected_of(block, self.total, read_bytes);
             check.bytes(block, &expected, "a block of the file");
+            self.check_ends(check);
         } else {
             let seed = self.seed(self.rank, last);
             let block = &mut self.file.memory()[own];
@@ -358,7 +412,7 @@ impl<T: Transport> Operation<T> for Side<T> {
     }
 
     fn close(&mut self, _: &T) -> Result<()> {
-        self.file.close()?;
-        self.file.remove()
+        let closed = self.file.close();
+        closed.and(self.file.remove())
     }
 }

@@ -1,7 +1,10 @@
 //! The kernels of files: which ranks move what, at which pointer, and the portions of each.
 
 use comet_core::error::{TransportError, TransportErrorKind};
+use comet_core::file::{Cache, DIRECT_UNIT_BYTES, File};
 use comet_core::kernel::prelude::*;
+
+use super::numbered::UNIT_BYTES;
 
 /// The ranks that move something, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +77,12 @@ pub(super) const SPECS: [Spec; 18] = specs! {
     "c" "C" "read" "Read" "shared" Together Shared false "Reads of all ranks in one call, in their order";
 };
 
-/// Bytes of which portions are multiples.
-const UNIT_BYTES: u64 = 4;
+/// Places of a file that are read back.
+pub(super) const N_READ_BACK: usize = 2;
+
+/// Blocks for which a rank has memory: its own, and those that are read back.
+const N_BLOCKS: u64 = 1 + N_READ_BACK as u64;
+
 /// Fewest and most transfers for which a file has room, and its length from which on there are the fewest.
 const MIN_SLOTS: u64 = 50;
 const MAX_SLOTS: u64 = 4096;
@@ -94,17 +101,35 @@ pub(super) fn n_slots(total: u64) -> u64 {
     (FEW_FROM_BYTES / total.max(1)).clamp(MIN_SLOTS, MAX_SLOTS)
 }
 
+/// Lengths of the portions of a case, from that of rank 0 on, which is the longest.
+fn portions(case: &Case, world: &World<'_>) -> impl Iterator<Item = u64> {
+    let (total, n_ranks) = (case.value(&LENGTH_BYTES), world.n_ranks as u64);
+    (0..n_ranks).map(move |rank| portion(total, rank, n_ranks).1)
+}
+
 /// Bytes of the files of a case.
 pub(super) fn file_bytes(case: &Case) -> u64 {
     let total = case.value(&LENGTH_BYTES);
     total.saturating_mul(n_slots(total))
 }
 
-/// Refuses a case without a folder, or without room in it for twice `needed_bytes`.
-pub(super) fn require_folder(world: &World<'_>, needed_bytes: u64) -> Result<(), String> {
+/// Refuses a case without a folder, without room in it for twice `needed_bytes`, or with `lengths` of transfers
+/// that cannot go past the system's memory where they are to.
+pub(super) fn require_folder(
+    world: &World<'_>,
+    needed_bytes: u64,
+    mut lengths: impl Iterator<Item = u64>,
+) -> Result<(), String> {
     let Some(files) = world.files else {
         return Err("needs a folder for its files (name one with --io-dir)".into());
     };
+    let is_odd = |length: &u64| !length.is_multiple_of(DIRECT_UNIT_BYTES as u64);
+    if let (Cache::Direct, Some(length)) = (files.cache, lengths.find(is_odd)) {
+        return Err(format!(
+            "has transfers of {length} bytes, and direct ones have multiples of {DIRECT_UNIT_BYTES} (name a length \
+             whose portions are, or another --io-cache)"
+        ));
+    }
     let (needed_bytes, free_bytes) = (needed_bytes.saturating_mul(2), files.free_bytes);
     if needed_bytes <= free_bytes {
         return Ok(());
@@ -124,14 +149,29 @@ pub(super) fn agree<T: Transport>(t: &T, own: Result<()>) -> Result<()> {
     failed[t.rank()] = f64::from(u8::from(own.is_err()));
     t.global_sum_vector(&mut failed)?;
     let Some(first) = failed.iter().position(|failed| *failed > 0.0) else { return Ok(()) };
-    let text = own.err().map_or(String::new(), |error| error.to_string());
+    let text = own.err().map_or(String::new(), |error| error.text().to_owned());
     let mut length = (text.len() as u64).to_le_bytes();
     t.blocked_broadcast(first, &mut length)?;
     let mut words = text.into_bytes();
     words.resize(usize::try_from(u64::from_le_bytes(length)).unwrap_or(0), 0);
     t.blocked_broadcast(first, &mut words)?;
     let text = String::from_utf8_lossy(&words);
-    Err(TransportError::new(TransportErrorKind::Storage, text))
+    let error = TransportError::new(TransportErrorKind::Storage, text);
+    // Who reports it names itself.
+    Err(if first == t.rank() { error } else { error.on_rank(t.global_rank(first)) })
+}
+
+/// Opens `file` on all ranks; if that fails, none has it open, and it is removed.
+pub(super) fn open<T: Transport>(t: &T, file: &mut File<T>) -> Result<()> {
+    let opened = file.open();
+    let is_open = opened.is_ok();
+    let agreed = agree(t, opened);
+    if agreed.as_ref().is_err_and(|error| !error.ends_job()) {
+        let closed = if is_open { file.close() } else { Ok(()) };
+        // The first error says more.
+        let _ = closed.and(file.remove());
+    }
+    agreed
 }
 
 /// Keeps the first error that leaves the transport usable, and gives others back.
@@ -184,8 +224,19 @@ impl Spec {
                 _ => Participants::All,
             },
             timing: Timing::Pipelined,
-            admits: |case, world| require_folder(world, file_bytes(case)),
-            bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(3),
+            admits: match self.ranks {
+                Ranks::One => |case, world| {
+                    let lengths = std::iter::once(case.value(&LENGTH_BYTES));
+                    require_folder(world, file_bytes(case), lengths)
+                },
+                _ => |case, world| require_folder(world, file_bytes(case), portions(case, world)),
+            },
+            bytes_per_rank: match self.ranks {
+                Ranks::One => |case, _| case.value(&LENGTH_BYTES).saturating_mul(N_BLOCKS),
+                _ => {
+                    |case, world| portions(case, world).next().unwrap_or(0).saturating_mul(N_BLOCKS)
+                }
+            },
             is_movable: false,
             ..KernelInfo::collective("imb-io")
         }

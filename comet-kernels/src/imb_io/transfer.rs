@@ -23,13 +23,15 @@
 //! **Parameters**: `length_bytes`, which is X, the bytes of all ranks in one transfer;
 //! `aggregate` of writes: each is completed, or all between two clock reads at once.
 //!
-//! **Verified by**: what was written, read back by the next rank; what was read; other test
-//! data of each rank and place.
+//! **Verified by**: what was written, read back by the next rank, or by the same where each has
+//! a file; what was read; other test data of each rank and place. Of blocks at a pointer that each
+//! rank moves on, rank 0 counts those of each rank, and no two ranks may read the same.
 //!
 //! **Caution**: without a disk behind it, or with a cache in front, the cache is measured; the
-//! record has `--io-cache`. A file has room for 50 transfers or more, and begins again at its
-//! start. A portion is a multiple of 4 bytes, as in IMB. At a shared pointer any rank reads any
-//! block.
+//! record has `--io-cache`. With `drop` the file leaves the system's memory before the first
+//! transfer, reads that come to a place again are refused, and short ones find what the system has
+//! read ahead. A file has room for 50 transfers or more, and begins again at its start. A portion
+//! is a multiple of 4 bytes, as in IMB. At a shared pointer any rank reads any block.
 
 use comet_core::kernel::prelude::*;
 

@@ -15,7 +15,7 @@ pub(crate) struct StorageArgs {
     /// Folder for the files of kernels of files (suite imb-io), which are removed after each case
     #[arg(long, value_name = "DIR", value_parser = parse_folder, hide_short_help = true)]
     io_dir: Option<(PathBuf, u64)>,
-    /// Use of the system's memory for files: keep what it wants to, drop what was written after each sync, or direct transfers past it
+    /// Use of the system's memory for files: keep what it wants to, drop them before each series, or direct transfers past it
     #[arg(long, value_name = "HOW", default_value = "keep", value_parser = parse_cache, hide_short_help = true)]
     io_cache: Cache,
     /// Hint for the library that opens files (MPI_Info), as in cb_nodes=2; may be repeated
