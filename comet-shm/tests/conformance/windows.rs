@@ -170,7 +170,7 @@ fn a_window_longer_than_the_heap_is_refused() -> bool {
     ends_with(0, &job(3), |t| {
         let is_refused = |n, text: &str| match Window::new(t, n, 8, Memory::Allocated) {
             Err(error) => {
-                error.kind == TransportErrorKind::OutOfResources
+                error.kind == TransportErrorKind::Unsupported
                     && error.to_string().contains(text)
                     && error.to_string().contains("(ask for a shorter window")
             }
