@@ -5,9 +5,9 @@
 //!
 //! **Pattern**, X bytes in all, of which each rank moves its portion
 //! ```text
-//!   overlapped    start, work, wait     s, p: an unblocked call, and a wait
-//!   pure          write, or read        c: the begin and the end of a split call of all ranks
-//!   compute       work                  pointers and files as in the kernel without the i
+//!   overlapped    start, work, wait     s_i*   p_i*   an unblocked call, and a wait
+//!   pure          write, or read        c_i*   begin and end of a split call of all ranks
+//!   compute       work                  *_indv *_expl *_shared *_priv   as without the i
 //! ```
 //! **Timed** (the ranks that move something): one line of the drawing each, in a loop; after all
 //! writes between two clock reads a sync, a barrier and a sync. File, view and contents are made
@@ -30,6 +30,7 @@
 //! may make the transfer in the call that starts it: then nothing is hidden, and t_ovrl is the sum.
 
 use comet_core::busy::Busy;
+use comet_core::kernel::AxisKind;
 use comet_core::kernel::prelude::*;
 use comet_stats::fit::{self, OverlapTimes};
 
@@ -38,7 +39,8 @@ use super::spec::{SPECS, TRANSFERS, transfers, works};
 
 /// Length of the busy work.
 pub(crate) static WORK_US: Axis =
-    Axis::size("work_us", "work in us", "us", "wanted length of the busy work in microseconds");
+    Axis::size("work_us", "work in us", "us", "wanted length of the busy work in microseconds")
+        .of_kind(AxisKind::Count);
 
 /// Numbers of the series.
 const PURE: usize = 1;

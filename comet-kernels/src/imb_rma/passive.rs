@@ -27,6 +27,7 @@
 //! itself; a rank that shares its core computes later than it is told to, and the puts wait longer.
 
 use comet_core::busy::Busy;
+use comet_core::collective;
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
@@ -93,14 +94,8 @@ impl<T: Transport> Operation<T> for Side<T> {
 
 /// Length of the work beside the puts: the mean of the rounds of rank 0 without any.
 fn work_ns<T: Transport>(cx: &Context<'_, T>) -> Result<u64> {
-    let (t, tag) = (cx.transport(), cx.tag(0));
-    let mut bytes = cx.mean_ns(PURE).unwrap_or(UNKNOWN_NS).to_le_bytes();
-    match cx.rank() {
-        0 => t.blocked_send(1, tag, &bytes)?,
-        1 => t.blocked_recv(Source::Rank(0), tag, &mut bytes).map(drop)?,
-        _ => {}
-    }
-    Ok(u64::from_le_bytes(bytes))
+    let own = cx.mean_ns(PURE).unwrap_or(UNKNOWN_NS);
+    Ok(collective::share(cx.transport(), [own])?[0][0])
 }
 
 impl<T: Transport> Pattern<T> for TrulyPassive {
