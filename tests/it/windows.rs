@@ -167,7 +167,7 @@ fn cells(row: &str) -> Vec<f64> {
 #[test]
 fn the_program_of_files_prints_what_can_be_shown_and_imported_again() {
     let folder = Folder::new();
-    let line = "IMB-IO -msglog 3:3 -iter 2 --axis work_us=50 --ranks=3 --transport=shm --io-dir=. \
+    let line = "IMB-IO -msglog 3:3 -iter 2 --axis=work_us=50 --ranks=3 --transport=shm --io-dir=. \
                 --out r.jsonl";
     let output = folder.run(line).success();
     // On one rank two write in either mode and two read, on 1, 2 and 3 ranks 7 and 7; each of them also
@@ -210,7 +210,7 @@ fn the_program_of_files_prints_what_can_be_shown_and_imported_again() {
 
 #[test]
 fn groups_of_ranks_with_files_have_a_row_each_or_one_for_all() {
-    let line = "IMB-IO S_Write_Indv P_IRead_Priv Open_Close -msglog 3:3 -iter 2 --axis work_us=50 \
+    let line = "IMB-IO S_Write_Indv P_IRead_Priv Open_Close -msglog 3:3 -iter 2 --axis=work_us=50 \
                 --ranks=2 --transport=shm --io-dir=.";
     let output = Folder::new().run(&format!("{line} -multi 1")).success();
     let groups =

@@ -69,8 +69,8 @@ impl Program {
         PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
             let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
             let (last, others) = names.split_last().unwrap_or((&"", &[]));
-            let others = others.join(", ");
-            Stop::Wrong(format!("{name} is not here, but {others} and {last} are (write {last})"))
+            let (first, others) = (PROGRAMS[0].name, others.join(", "));
+            Stop::Wrong(format!("{name} is not here, but {others} and {last} are (write {first})"))
         })
     }
 

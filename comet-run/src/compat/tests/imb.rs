@@ -270,43 +270,43 @@ fn programs_of_files_have_counts_ranks_and_a_folder_of_their_own() {
     let (sizes, ranks) = (" --sizes 0,1..4194304*2", " --axis procs=1..max*2,max");
     for (line, expected) in [
         (
-            "IMB-IO s_write_indv --io-dir=x --ranks=4",
-            run("IMB-IO:S_Write_Indv", &format!("{sizes}{ranks} --io-dir=x --ranks=4")),
+            "IMB-IO s_write_indv --io-dir=. --ranks=4",
+            run("IMB-IO:S_Write_Indv", &format!("{sizes}{ranks} --io-dir=. --ranks=4")),
         ),
         (
-            "IMB-IO C_Read_Expl P_IWrite_Priv -iter 50,16,10 -msglog 24 -multi 0 --io-dir=x",
+            "IMB-IO C_Read_Expl P_IWrite_Priv -iter 50,16,10 -msglog 24 -multi 0 --io-dir=.",
             run(
                 "IMB-IO:C_Read_Expl IMB-IO:P_IWrite_Priv",
                 &format!(
                     " --repetitions 50 --loop-completed 10 --loop-limits 16Mi,10s,230s --sizes \
-                     0,1..16777216*2{ranks} --axis groups=max --label imb_multi=0 --io-dir=x"
+                     0,1..16777216*2{ranks} --axis groups=max --label imb_multi=0 --io-dir=."
                 ),
             ),
         ),
         (
-            "IMB-IO P_Write_Expl -npmin 2 -aggregate_mode non_aggregate --io-dir=x --ranks=2",
+            "IMB-IO P_Write_Expl -npmin 2 -aggregate_mode non_aggregate --io-dir=. --ranks=2",
             run(
                 "IMB-IO:P_Write_Expl",
-                &format!("{sizes} --axis aggregate=non_aggregate --io-dir=x --ranks=2"),
+                &format!("{sizes} --axis aggregate=non_aggregate --io-dir=. --ranks=2"),
             ),
         ),
         (
-            "IMB-IO Open_Close --io-dir=x --ranks=2",
+            "IMB-IO Open_Close --io-dir=. --ranks=2",
             run(
                 "IMB-IO:Open_Close",
-                &format!(" --label imb_lengths=0,1..4194304*2{ranks} --io-dir=x --ranks=2"),
+                &format!(" --label imb_lengths=0,1..4194304*2{ranks} --io-dir=. --ranks=2"),
             ),
         ),
     ] {
         check(line, &expected);
     }
     assert_eq!(refusal("IMB-IO"), "IMB-IO: no folder is named for its files (add --io-dir=FOLDER)");
-    let noted = translated("IMB-IO P_Read_Expl -aggregate_mode aggregate -off_cache 1 --io-dir=x");
+    let noted = translated("IMB-IO P_Read_Expl -aggregate_mode aggregate -off_cache 1 --io-dir=.");
     let notes = noted.unwrap().notes;
     assert_eq!(notes.len(), 2, "{notes:?}");
     for (line, part) in [
-        ("IMB-IO S_Writes_Indv --io-dir=x", "S_Writes_Indv is not here; did you mean S_Write_Indv"),
-        ("IMB-IO -root_shift on --io-dir=x", "IMB-IO: -root_shift is unknown"),
+        ("IMB-IO S_Writes_Indv --io-dir=.", "S_Writes_Indv is not here; did you mean S_Write_Indv"),
+        ("IMB-IO -root_shift on --io-dir=.", "IMB-IO: -root_shift is unknown"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
