@@ -105,10 +105,11 @@ launch_all_of() { # [NAMESAKE...]
     done
 }
 
-# Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions.
+# Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions. IMB-IO
+# prints no end of line behind its title.
 tables_of_imb() { # COMMAND...
     launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
-        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
+        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 

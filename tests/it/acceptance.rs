@@ -280,7 +280,9 @@ fn files_beside_work_have_a_row_of_each_length_with_a_share_of_the_shorter_part(
             assert!(n == 2.0 && overlapped > 0.0 && compute > 0.0, "{name}: {row:?}");
             let share = (pure + compute - overlapped) / pure.min(compute);
             // Both times are rounded to two digits.
-            let is_near = (percent - 100.0 * share.clamp(0.0, 1.0)).abs() * pure.min(compute).max(0.01) <= 2.0;
+            let is_near = (percent - 100.0 * share.clamp(0.0, 1.0)).abs()
+                * pure.min(compute).max(0.01)
+                <= 2.0;
             assert!((0.0..=100.0).contains(&percent) && is_near, "{name}: {row:?}");
         }
     }
