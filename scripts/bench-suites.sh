@@ -2,7 +2,7 @@
 # The benchmarks of another suite beside their namesakes in comet-run, over the same MPI: launches of
 # both in turn, the ratio of each figure with its interval, and the peer held against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--ranks N] [--pairs N] [--sizes LIST] [NAME...]
-#   SUITE      imb, imb-ext, imb-rma or osu
+#   SUITE      imb, imb-ext, imb-rma, imb-io or osu
 #   FAMILY     the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS      a folder with the sources of the suite, or with its programs: where no program of this
 #              family is below it, the sources are copied and built
@@ -77,13 +77,14 @@ launch_options() {
 }
 
 launch() {
-    timeout 600 "$mpiexec" -n "$ranks" "${options[@]}" "$@" </dev/null
+    # The peer writes its files where it runs.
+    (cd "$scratch" && timeout 600 "$mpiexec" -n "$ranks" "${options[@]}" "$@" </dev/null)
 }
 
 # Runs the benchmarks: NAMESAKE is empty for the peer, or the words of comet-run before the name.
 launch_all_of() { # [NAMESAKE...]
     local name extra=()
-    [[ $# -eq 0 ]] || extra=(--transport=mpi --quiet --out=none)
+    [[ $# -eq 0 ]] || extra=(--transport=mpi --quiet --out=none "${files[@]}")
     if [[ -n $program ]]; then
         local command=("$@" "$program")
         [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
@@ -104,10 +105,11 @@ launch_all_of() { # [NAMESAKE...]
     done
 }
 
-# Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions.
+# Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions. IMB-IO
+# prints no end of line behind its title.
 tables_of_imb() { # COMMAND...
     launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
-        -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
+        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
 }
 
@@ -136,7 +138,8 @@ tables_of_osu() { # COMMAND...
 compare_tables() { # NAME PEER OPTIONS...
     local name=$1 peer=$2
     "tables_of_${suite%-*}" "$peer" "${@:3}" >"$scratch/peer"
-    "tables_of_${suite%-*}" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none >"$scratch/namesake"
+    "tables_of_${suite%-*}" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none "${files[@]}" \
+        >"$scratch/namesake"
     if [[ ! -s $scratch/peer ]] || ! diff "$scratch/peer" "$scratch/namesake"; then
         printf 'other tables: %s %s\n' "$name" "${*:3}" >&2
         return 1
@@ -215,7 +218,7 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|imb-ext|imb-rma|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-ext|imb-rma|imb-io|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
 # The program with all benchmarks of the suite, if it has one.
 case $suite in
@@ -240,9 +243,13 @@ done
 [[ $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 && $ranks =~ ^[1-9][0-9]*$ ]] || usage
 
 mpiexec=$(tool mpiexec)
-comet=target/$family/release/comet-run
+comet=$PWD/target/$family/release/comet-run
 read -r -a options <<<"$(launch_options)"
-scratch=$(mktemp -d)
+files=() memory=${TMPDIR:-/tmp}
+# Files in memory, so that no disk is compared.
+[[ ! -w /dev/shm ]] || memory=/dev/shm
+scratch=$(mktemp -d -p "$memory")
+[[ $suite != imb-io ]] || files=(--io-dir="$scratch")
 trap 'rm -rf "$scratch"' EXIT
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
 printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
@@ -250,7 +257,7 @@ shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
-folder=$(find_or_build)
+folder=$(realpath "$(find_or_build)")
 # What has no kernel is not measured by either side.
 [[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
 if [[ -n $tables && -n $program ]]; then

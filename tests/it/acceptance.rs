@@ -1,9 +1,9 @@
-//! Requirements of IMB-MPI1 and IMB-EXT by their numbers, each with a command line and with what shows that it is
+//! Requirements of IMB-MPI1, IMB-EXT and IMB-IO by their numbers, each with a command line and with what shows that it is
 //! met: text of the output, or of the result file `r.jsonl`. What a table of numbers has to satisfy is
 //! computed in a test of its own.
 //!
 //! The ranks are simulated on a flat machine, where one message takes 10 us and 8 ns for each byte,
-//! but for counts of operations, which an exact simulation cuts short.
+//! but for counts of operations, which an exact simulation cuts short, and for files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,10 +35,19 @@ const EXT: &str = "IMB-EXT -msglog 2:4 -iter 5 --ranks=4 --machine=./flat.toml -
 /// Each in two groups at once.
 const EXT_MULTI: &str = "IMB-EXT -multi 0 -msglog 2:2 --ranks=5 --machine=./flat.toml";
 
+/// Each benchmark of files, in a folder on two ranks.
+const IO: &str = "IMB-IO -msglog 2:3 -iter 2 --axis=work_us=50 --ranks=2 --transport=shm \
+                  --io-dir=. --out r.jsonl";
+/// Each in two groups of one at once.
+const IO_MULTI: &str = "IMB-IO -multi 0 -msglog 2:2 -iter 2 --axis=work_us=50 --ranks=2 \
+                        --transport=shm --io-dir=.";
+
 const SINGLE: &str = "\n       #bytes #repetitions      t[usec]   Mbytes/sec\n";
 const PARALLEL: &str =
     "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n";
 const COLLECTIVE: &str = "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n";
+const OVERLAP: &str =
+    "\n       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n";
 const SYNC: &str = "\n #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n";
 
 /// Numbers of requirements, a command line, its exit code, and what it shows.
@@ -49,7 +58,8 @@ const ROWS: &[Row] = &[
     // Programs and classes.
     (&[1], "IMB-MPI1 -list", 0, &["List of benchmarks:\nIMB-MPI1:\n    Allgather\n"]),
     (&[1], "IMB-EXT -list", 0, &["List of benchmarks:\nIMB-EXT:\n    Accumulate\n"]),
-    (&[1], "IMB-IO", 2, &["IMB-IO is not here, but IMB-MPI1, IMB-EXT and IMB-RMA are"]),
+    (&[1], "IMB-IO -list", 0, &["List of benchmarks:\nIMB-IO:\n    C_IRead_Expl\n"]),
+    (&[1], "IMB-NBC", 2, &["IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA and IMB-IO are"]),
     (&[2, 5, 164], ALL, 0, &["# Benchmarking Bcast \n", COLLECTIVE]),
     (&[3, 153, 161], ALL, 0, &["# Benchmarking PingPong \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n"]),
     (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),
@@ -69,6 +79,28 @@ const ROWS: &[Row] = &[
     (&[69, 70, 152], EXT, 0, &["\"kernel\":\"unidir_put\"", "\"definition\":\"D5 loop_mean\"", "\"aggregate\":\"non_aggregate\""]),
     (&[144, 150], "IMB-EXT Unidir_Get Window -msglog 0:2 --ranks=2 --transport=shm", 0, &["\n            4         1000 ", "\n            4          100 "]),
     (&[141], EXT, 0, &["\n            0 ", "\n            4 ", "\n           16 "]),
+    // Files.
+    (&[80], IO, 0, &["# Benchmarking Open_Close \n# #processes = 2 \n", SYNC]),
+    (&[81, 162], IO, 0, &["# Benchmarking S_Write_Indv \n# #processes = 1 \n", "# Benchmarking S_Read_Indv \n# #processes = 1 \n", SINGLE]),
+    (&[82], IO, 0, &["# Benchmarking S_Write_Expl \n# #processes = 1 \n", "# Benchmarking S_Read_Expl \n# #processes = 1 \n"]),
+    (&[83, 163], IO, 0, &["# Benchmarking P_Write_Indv \n# #processes = 2 \n", "# Benchmarking P_Read_Indv \n# #processes = 2 \n", PARALLEL]),
+    (&[84], IO, 0, &["# Benchmarking P_Write_Expl \n# #processes = 2 \n", "# Benchmarking P_Read_Expl \n# #processes = 2 \n"]),
+    (&[85], IO, 0, &["# Benchmarking P_Write_Shared \n# #processes = 2 \n", "# Benchmarking P_Read_Shared \n# #processes = 2 \n"]),
+    (&[86], IO, 0, &["# Benchmarking P_Write_Priv \n# #processes = 2 \n", "# Benchmarking P_Read_Priv \n# #processes = 2 \n"]),
+    (&[87], IO, 0, &["# Benchmarking C_Write_Indv \n# #processes = 2 \n", "# Benchmarking C_Read_Indv \n# #processes = 2 \n"]),
+    (&[88], IO, 0, &["# Benchmarking C_Write_Expl \n# #processes = 2 \n", "# Benchmarking C_Read_Expl \n# #processes = 2 \n"]),
+    (&[89], IO, 0, &["# Benchmarking C_Write_Shared \n# #processes = 2 \n", "# Benchmarking C_Read_Shared \n# #processes = 2 \n"]),
+    (&[108], IO_MULTI, 0, &["# Benchmarking Multi-Open_Close \n# ( 2 groups of 1 processes", "# Benchmarking Multi-S_Write_Indv \n", "# Benchmarking Multi-C_IRead_Shared \n"]),
+    (&[109], "IMB-IO P_Write_Priv -npmin 2 -msglog 2:2 -iter 2 --ranks=2 --transport=shm --io-dir=.", 0, &["#\n#    MODE: AGGREGATE \n#\n", "#\n#    MODE: NON-AGGREGATE \n#\n"]),
+    (&[110], "help imb-io/p_write_indv", 0, &["a sync, a barrier and a sync"]),
+    (&[111, 148, 167], IO, 0, &["\"variant\":\"overlapped\"", "\"variant\":\"pure\"", "\"variant\":\"compute\"", OVERLAP]),
+    // Work of a wanted length, 10 ms as in the original.
+    (&[112, 148], "IMB-IO S_IRead_Indv -msglog 2:2 -iter 2 --ranks=1 --transport=shm --io-dir=. --out r.jsonl", 0, &["\"work_us\":10000"]),
+    (&[113], IO, 0, &["(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU)"]),
+    (&[114], "IMB-IO Open_Close --ranks=1 --transport=shm", 2, &["error: IMB-IO: no folder is named for its files (add --io-dir=FOLDER)\n"]),
+    (&[115], "IMB-IO Open_Close -iter 2 --ranks=1 --transport=shm --io-dir=. --io-hint=cb_nodes=1 --out r.jsonl", 0, &["\"io_hints\":", "cb_nodes"]),
+    (&[116], "help imb-io/p_write_indv", 0, &["at the own pointer, in a view"]),
+    (&[154], IO, 0, &["\"check\":{\"status\":\"pass\"}"]),
     // The command line.
     (&[120], "IMB-MPI1 PingPong -msglog 9:1", 2, &["error: IMB-MPI1: '9:1' for -msglog: powers of two are [MIN:]MAX below 31 (write 0:22)\n"]),
     (&[120], "IMB-MPI1 Bcast -data_type long", 2, &["error: IMB-MPI1: 'long' for -data_type: elements are byte, char, int, float, double (write float)\n"]),
@@ -161,14 +193,33 @@ const IN_GROUPS: [(u32, &str); 17] = [
     (52, "Allreduce"),
     (53, "Barrier"),
 ];
+/// Benchmarks of files beside work, in the order of their numbers.
+const BESIDE_WORK: [(u32, &str); 18] = [
+    (90, "S_IWrite_Indv"),
+    (91, "S_IRead_Indv"),
+    (92, "S_IWrite_Expl"),
+    (93, "S_IRead_Expl"),
+    (94, "P_IWrite_Indv"),
+    (95, "P_IRead_Indv"),
+    (96, "P_IWrite_Expl"),
+    (97, "P_IRead_Expl"),
+    (98, "P_IWrite_Shared"),
+    (99, "P_IRead_Shared"),
+    (100, "P_IWrite_Priv"),
+    (101, "P_IRead_Priv"),
+    (102, "C_IWrite_Indv"),
+    (103, "C_IRead_Indv"),
+    (104, "C_IWrite_Expl"),
+    (105, "C_IRead_Expl"),
+    (106, "C_IWrite_Shared"),
+    (107, "C_IRead_Shared"),
+];
 /// Requirement of a megabyte.
 const MEGABYTE: u32 = 8;
 /// Requirement of the numbers of ranks.
 const NPMIN: u32 = 123;
 /// Requirement of the parts of a reduce-scatter.
 const REDUCE_SCATTER: u32 = 25;
-/// Requirements of the parts IO and NBC, which no program here has: CPU time, its buffers, and overlap.
-const OF_OTHER_PARTS: [u32; 3] = [148, 154, 167];
 
 /// Output and result file of each command line, which runs once.
 #[derive(Default)]
@@ -203,15 +254,38 @@ fn each_requirement_is_met_by_what_a_command_shows() {
 }
 
 #[test]
-fn each_number_of_messages_and_windows_is_in_the_table() {
-    let ranges = [1..=10, 20..=53, 60..=70, 120..=131, 140..=151, 152..=157, 160..=168];
+fn each_number_of_messages_windows_and_files_is_in_the_table() {
+    let ranges = [1..=10, 20..=53, 60..=70, 80..=116, 120..=131, 140..=151, 152..=157, 160..=168];
     let all: BTreeSet<u32> = ranges.into_iter().flatten().collect();
     let of_rows = ROWS.iter().flat_map(|row| row.0).copied();
-    let of_tables = PLAIN.iter().chain(&IN_GROUPS).map(|row| row.0).chain([MEGABYTE, NPMIN]);
+    let of_tables = PLAIN
+        .iter()
+        .chain(&IN_GROUPS)
+        .chain(&BESIDE_WORK)
+        .map(|row| row.0)
+        .chain([MEGABYTE, NPMIN]);
     let here: BTreeSet<u32> = of_rows.chain(of_tables).collect();
-    assert!(OF_OTHER_PARTS.iter().all(|number| !here.contains(number)), "{here:?}");
-    let named: BTreeSet<u32> = here.into_iter().chain(OF_OTHER_PARTS).collect();
-    assert_eq!(named, all);
+    assert_eq!(here, all);
+}
+
+#[test]
+fn files_beside_work_have_a_row_of_each_length_with_a_share_of_the_shorter_part() {
+    let text = Runs::default().of(IO).0.clone();
+    for (number, name) in BESIDE_WORK {
+        let rows = table(&text, name);
+        let lengths: Vec<f64> = rows.iter().map(|row| row[0]).collect();
+        assert_eq!(lengths, [0., 4., 8.], "{number}: {name}");
+        for row in &rows {
+            let [_, n, overlapped, pure, compute, percent] = row[..] else { panic!("{row:?}") };
+            assert!(n == 2.0 && overlapped > 0.0 && compute > 0.0, "{name}: {row:?}");
+            let share = (pure + compute - overlapped) / pure.min(compute);
+            // Both times are rounded to two digits.
+            let is_near = (percent - 100.0 * share.clamp(0.0, 1.0)).abs()
+                * pure.min(compute).max(0.01)
+                <= 2.0;
+            assert!((0.0..=100.0).contains(&percent) && is_near, "{name}: {row:?}");
+        }
+    }
 }
 
 /// The rows below the title `name` in the output `text`, as numbers.

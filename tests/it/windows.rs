@@ -1,4 +1,4 @@
-//! Programs of windows of IMB, over shared memory and in simulation.
+//! Programs of windows and of files of IMB, over shared memory, those of windows also in simulation.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::support::{Folder, Output};
 /// Each program with so many tables on four ranks: one of each number of ranks and of either end of
 /// transfers.
 const PROGRAMS: [(&str, usize); 2] =
-    [("IMB-EXT", 2 + 4 * 2 + 4), ("IMB-RMA", 5 * 2 + 7 * 2 + 4 * 2)];
+    [("IMB-EXT", 2 + 4 * 2 + 4), ("IMB-RMA", 5 * 2 + 7 * 2 + 4 * 2 + 1)];
 
 /// Lines that begin tables, and the rows of numbers.
 fn titles_and_rows(text: &str) -> Vec<&str> {
@@ -157,4 +157,106 @@ per_byte = "1 ns/B"
         let times: Vec<_> = records.points().map(of).collect();
         assert_eq!(times, [Some(pure), Some(overlapped)], "emulated: {emulated}");
     }
+}
+
+/// Cells of a row as numbers.
+fn cells(row: &str) -> Vec<f64> {
+    row.split_whitespace().map(|cell| cell.parse().expect("cells are numbers")).collect()
+}
+
+#[test]
+fn the_program_of_files_prints_what_can_be_shown_and_imported_again() {
+    let folder = Folder::new();
+    let line = "IMB-IO -msglog 3:3 -iter 2 --axis=work_us=50 --ranks=3 --transport=shm --io-dir=. \
+                --out r.jsonl";
+    let output = folder.run(line).success();
+    // On one rank two write in either mode and two read, on 1, 2 and 3 ranks 7 and 7; each of them also
+    // beside work, in one mode; and Open_Close.
+    let (single, all, beside) = (2 * 2 + 2, 3 * (7 * 2 + 7), 4 + 3 * 14);
+    let n = output.stdout.matches("# Benchmarking ").count();
+    assert_eq!(n, single + all + beside + 3, "{}", output.stdout);
+    for text in [
+        "in the layout of IMB-IO 2021",
+        "# Minimum io portion in bytes:   0\n# Maximum io portion in bytes:   8\n#\n#\n#\n",
+        "# Benchmarking S_Read_Expl \n# #processes = 1 \n# ( 2 additional processes waiting in",
+    ] {
+        assert!(output.stdout.contains(text), "{}", output.stdout);
+    }
+    let is_ok = |point: &serde_json::Value| point["status"] == "ok";
+    assert!(folder.records("r.jsonl").points().all(is_ok), "{}", output.stdout);
+    let shown = folder.run("show r.jsonl --format imb").success();
+    assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
+    folder.write("printed.txt", &output.stdout);
+    folder.run("import imb printed.txt -o again.jsonl").success();
+    folder.run("validate again.jsonl").success();
+    let again = folder.run("show again.jsonl --format imb").success();
+    assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+    for name in ["S_IWrite_Indv", "C_IRead_Shared"] {
+        let of_name = table(&output, name);
+        assert!(of_name.contains(&"#    MODE: AGGREGATE "), "{of_name:?}");
+        for row in &of_name[of_name.len() - 2..] {
+            let [_, _, overlapped, pure, compute, percent] = cells(row)[..] else {
+                panic!("{row}")
+            };
+            let share = (pure + compute - overlapped) / pure.min(compute);
+            let is_near =
+                (percent - 100.0 * share.clamp(0.0, 1.0)).abs() <= 2.0 / pure.min(compute);
+            // Times have two digits.
+            assert!(is_near || pure.min(compute) < 0.02, "{name}: {row}");
+        }
+    }
+    assert!(folder.names().iter().all(|name| !name.starts_with("comet-io-")), "files are left");
+}
+
+#[test]
+fn groups_of_ranks_with_files_have_a_row_each_or_one_for_all() {
+    let line = "IMB-IO S_Write_Indv P_IRead_Priv Open_Close -msglog 3:3 -iter 2 --axis=work_us=50 \
+                --ranks=2 --transport=shm --io-dir=.";
+    let output = Folder::new().run(&format!("{line} -multi 1")).success();
+    let groups =
+        "# ( 2 groups of 1 processes each running simultaneous ) \n# Group  0:     0\n# \n";
+    let output = output.prints(&format!("# Benchmarking Multi-S_Write_Indv \n{groups}"));
+    let of_pairs = table(&output, "Multi-P_IRead_Priv");
+    assert!(of_pairs.contains(&"        Group       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]"), "{of_pairs:?}");
+    output.prints("\n            1            8            2 ");
+    let output = Folder::new().run(&format!("{line} -multi 0")).success();
+    let output = output.prints(&format!("# Benchmarking Multi-P_IRead_Priv \n{groups}"));
+    let of_one = table(&output, "Multi-S_Write_Indv");
+    let head = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
+    assert!(of_one.contains(&head), "{of_one:?}");
+    assert_eq!(cells(table(&output, "Multi-P_IRead_Priv").pop().expect("it has rows")).len(), 6);
+}
+
+#[test]
+fn loops_with_files_have_the_counts_of_the_program() {
+    let folder = Folder::new();
+    folder.write("lengths", "8\n");
+    let count = |output: &Output, name: &str| {
+        let row = table(output, name).pop().expect("it has rows");
+        row.split_whitespace().filter_map(|cell| cell.parse().ok()).find(|n: &u64| *n > 8)
+    };
+    let line = "IMB-IO S_Write_Indv P_Read_Priv Open_Close -msglen lengths --ranks=1 \
+                --transport=shm --io-dir=.";
+    for (more, [aggregate, each, life]) in [("", [1000, 100, 100]), (" -iter 20", [20, 100, 20])] {
+        let output = folder.run(&format!("{line}{more}")).success();
+        assert_eq!(count(&output, "S_Write_Indv"), Some(aggregate), "{}", output.stdout);
+        assert_eq!(count(&output, "P_Read_Priv"), Some(aggregate), "{}", output.stdout);
+        let (_, rest) = output.stdout.split_once("NON-AGGREGATE").expect("either mode");
+        assert!(rest.contains(&format!("\n            8 {each:>12} ")), "{}", output.stdout);
+        let (_, rest) = output.stdout.split_once("Open_Close \n# #pro").expect("it has a table");
+        assert!(rest.contains(&format!("\n{life:>13} ")), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn a_put_into_a_rank_that_works_has_two_times_in_one_row() {
+    let line = "IMB-RMA Truly_passive_put -msglog 12:12 -iter 4 --ranks=4 --transport=sim";
+    let output = Folder::new().run(line).success();
+    let of_name = table(&output, "Truly_passive_put");
+    assert_eq!(of_name[3], "       #bytes #repetitions t_pure[usec] t_ovrl[usec]", "{of_name:?}");
+    assert_eq!(of_name.len(), 4 + 2, "{of_name:?}");
+    let [bytes, _, pure, overlapped] = cells(of_name[5])[..] else { panic!("{of_name:?}") };
+    assert!(bytes == 4096.0 && pure > 0.0 && overlapped > 0.0, "{of_name:?}");
+    output
+        .prints("# Truly_passive_put\n#     The benchmark measures execution time of MPI_Put for");
 }

@@ -7,7 +7,7 @@ use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
+use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
 use crate::sync::StartSync;
 use comet_stats::real;
 
@@ -194,6 +194,10 @@ impl Rules {
             Self::Imb => {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
                 let of_short = match (case.info.completes_each)(case) {
+                    // Without a length, what the user asks for limits both kinds.
+                    true if case.info.class == Class::Synchronisation => {
+                        limits.completed.unwrap_or(IMB_COMPLETED).clamp(1, most)
+                    }
                     true => limits.completed.or(repetitions).unwrap_or(IMB_COMPLETED).max(1),
                     false => most,
                 };

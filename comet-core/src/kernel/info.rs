@@ -240,7 +240,7 @@ pub struct KernelInfo {
     /// The ranks that take part in one operation.
     pub participants: Participants,
     /// The only number of ranks on which its cases run where there are as many, whatever is asked for:
-    /// that of a pair in a window, which is one of all ranks of a case. `None` for any number.
+    /// that of a pair in a window, which is one of all ranks of a case, or of one rank with a file. `None` for any number.
     pub n_ranks: Option<usize>,
     /// Evaluation of its points.
     pub evaluation: Evaluation,

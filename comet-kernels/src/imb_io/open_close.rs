@@ -81,6 +81,7 @@ impl<T: Transport> Pattern<T> for OpenClose {
         class: Class::Synchronisation,
         series: &[Series::of("life", Quantity::OpTime, Definition::LoopMean)],
         timing: Timing::Pipelined,
+        completes_each: |_| true,
         admits: |_, world| require_folder(world, 1, std::iter::once(WRITTEN.end as u64)),
         is_movable: false,
         ..KernelInfo::collective("imb-io")

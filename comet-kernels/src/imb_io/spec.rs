@@ -5,6 +5,7 @@ use comet_core::file::{Cache, DIRECT_UNIT_BYTES, File};
 use comet_core::kernel::prelude::*;
 
 use super::numbered::UNIT_BYTES;
+use crate::window::AGGREGATE;
 
 /// The ranks that move something, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub(crate) struct Spec {
 }
 
 macro_rules! specs {
-    ($($class:literal $imb_class:literal $call:literal $imb_call:literal $pointer:literal
+    ($($class:literal $imb_class:literal $call:literal $imb_call:literal $pointer:literal $imb_pointer:literal
        $ranks:ident $place:ident $writes:literal $summary:literal;)*) => {
         [$(Spec {
             names: [
@@ -44,8 +45,8 @@ macro_rules! specs {
                 concat!($class, "_i", $call, "_", $pointer),
             ],
             aliases: [
-                concat!("IMB-IO:", $imb_class, "_", $imb_call, "_", $pointer),
-                concat!("IMB-IO:", $imb_class, "_I", $imb_call, "_", $pointer),
+                concat!("IMB-IO:", $imb_class, "_", $imb_call, "_", $imb_pointer),
+                concat!("IMB-IO:", $imb_class, "_I", $imb_call, "_", $imb_pointer),
             ],
             summaries: [$summary, concat!($summary, ", beside busy work")],
             ranks: Ranks::$ranks,
@@ -57,24 +58,24 @@ macro_rules! specs {
 
 #[rustfmt::skip] // One way a line.
 pub(super) const SPECS: [Spec; 18] = specs! {
-    "s" "S" "write" "Write" "indv" One Own true "Writes of rank 0 at its own pointer";
-    "s" "S" "read" "Read" "indv" One Own false "Reads of rank 0 at its own pointer";
-    "s" "S" "write" "Write" "expl" One Given true "Writes of rank 0 at given places";
-    "s" "S" "read" "Read" "expl" One Given false "Reads of rank 0 at given places";
-    "p" "P" "write" "Write" "indv" Each Own true "Writes of each rank at its own pointer";
-    "p" "P" "read" "Read" "indv" Each Own false "Reads of each rank at its own pointer";
-    "p" "P" "write" "Write" "expl" Each Given true "Writes of each rank at given places";
-    "p" "P" "read" "Read" "expl" Each Given false "Reads of each rank at given places";
-    "p" "P" "write" "Write" "shared" Each Shared true "Writes of each rank at one pointer";
-    "p" "P" "read" "Read" "shared" Each Shared false "Reads of each rank at one pointer";
-    "p" "P" "write" "Write" "priv" Each Private true "Writes of each rank to its own file";
-    "p" "P" "read" "Read" "priv" Each Private false "Reads of each rank from its own file";
-    "c" "C" "write" "Write" "indv" Together Own true "Writes of all ranks in one call";
-    "c" "C" "read" "Read" "indv" Together Own false "Reads of all ranks in one call";
-    "c" "C" "write" "Write" "expl" Together Given true "Writes of all ranks in one call, at given places";
-    "c" "C" "read" "Read" "expl" Together Given false "Reads of all ranks in one call, at given places";
-    "c" "C" "write" "Write" "shared" Together Shared true "Writes of all ranks in one call, in their order";
-    "c" "C" "read" "Read" "shared" Together Shared false "Reads of all ranks in one call, in their order";
+    "s" "S" "write" "Write" "indv" "Indv" One Own true "Writes of rank 0 at its own pointer";
+    "s" "S" "read" "Read" "indv" "Indv" One Own false "Reads of rank 0 at its own pointer";
+    "s" "S" "write" "Write" "expl" "Expl" One Given true "Writes of rank 0 at given places";
+    "s" "S" "read" "Read" "expl" "Expl" One Given false "Reads of rank 0 at given places";
+    "p" "P" "write" "Write" "indv" "Indv" Each Own true "Writes of each rank at its own pointer";
+    "p" "P" "read" "Read" "indv" "Indv" Each Own false "Reads of each rank at its own pointer";
+    "p" "P" "write" "Write" "expl" "Expl" Each Given true "Writes of each rank at given places";
+    "p" "P" "read" "Read" "expl" "Expl" Each Given false "Reads of each rank at given places";
+    "p" "P" "write" "Write" "shared" "Shared" Each Shared true "Writes of each rank at one pointer";
+    "p" "P" "read" "Read" "shared" "Shared" Each Shared false "Reads of each rank at one pointer";
+    "p" "P" "write" "Write" "priv" "Priv" Each Private true "Writes of each rank to its own file";
+    "p" "P" "read" "Read" "priv" "Priv" Each Private false "Reads of each rank from its own file";
+    "c" "C" "write" "Write" "indv" "Indv" Together Own true "Writes of all ranks in one call";
+    "c" "C" "read" "Read" "indv" "Indv" Together Own false "Reads of all ranks in one call";
+    "c" "C" "write" "Write" "expl" "Expl" Together Given true "Writes of all ranks in one call, at given places";
+    "c" "C" "read" "Read" "expl" "Expl" Together Given false "Reads of all ranks in one call, at given places";
+    "c" "C" "write" "Write" "shared" "Shared" Together Shared true "Writes of all ranks in one call, in their order";
+    "c" "C" "read" "Read" "shared" "Shared" Together Shared false "Reads of all ranks in one call, in their order";
 };
 
 /// Places of a file that are read back.
@@ -223,7 +224,12 @@ impl Spec {
                 Ranks::One => Participants::One,
                 _ => Participants::All,
             },
+            n_ranks: match self.ranks {
+                Ranks::One => Some(1),
+                _ => None,
+            },
             timing: Timing::Pipelined,
+            completes_each: |case| case.find(&AGGREGATE) == Some(0),
             admits: match self.ranks {
                 Ranks::One => |case, world| {
                     let lengths = std::iter::once(case.value(&LENGTH_BYTES));

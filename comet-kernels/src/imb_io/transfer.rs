@@ -37,7 +37,7 @@ use comet_core::kernel::prelude::*;
 
 use super::side::Side;
 use super::spec::{SPECS, TRANSFERS, transfers};
-use crate::window::{AGGREGATE, BY_AGGREGATE};
+use crate::window::{AGGREGATE, AGGREGATE_FIRST};
 
 /// Kernel number `INDEX` of [`SPECS`].
 pub(crate) struct Transfer<const INDEX: usize>;
@@ -46,7 +46,7 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Transfer<INDEX> {
     const INFO: KernelInfo = KernelInfo {
         file: include_str!("transfer.rs"),
         aliases: const { &[SPECS[INDEX].aliases[0]] },
-        axes: if SPECS[INDEX].writes { &[BY_AGGREGATE, TRANSFERS] } else { &[TRANSFERS] },
+        axes: if SPECS[INDEX].writes { &[AGGREGATE_FIRST, TRANSFERS] } else { &[TRANSFERS] },
         series: const { &[transfers("transfer", SPECS[INDEX].ranks)] },
         ..SPECS[INDEX].info(0)
     };

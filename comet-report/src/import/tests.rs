@@ -48,6 +48,37 @@ fn what_a_layout_prints_comes_back_with_the_same_numbers() {
 }
 
 #[test]
+fn a_text_of_files_has_modes_and_the_times_of_transfers_beside_work() {
+    // From the output of IMB-IO 2021.11, whose first two lines are one.
+    let text = "#    Intel(R) MPI Benchmarks 2021.11, MPI-IO partn#-----\n\
+                # Benchmarking S_Write_Indv \n# #processes = 1 \n#\n#    MODE: NON-AGGREGATE \n#\n\
+                #bytes #repetitions      t[usec]   Mbytes/sec\n\
+                8            2         1.55         5.15\n\
+                # Benchmarking C_IRead_Expl \n# #processes = 2 \n#\n#    MODE: AGGREGATE \n#\n\
+                #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n\
+                16            2     10940.59         3.09     10884.14         0.00\n";
+    let records = imported(IMB, text);
+    let points = points(&records);
+    let of = |point: &Point| {
+        let mode = point.params.get("aggregate").map(ToString::to_string);
+        let value = point.value().unwrap();
+        (point.suite.to_string(), point.params.ranks(), mode, value.definition.to_string())
+    };
+    let (suite, [each, all]) = ("imb-io".to_owned(), ["non_aggregate", "aggregate"]);
+    let expected = [
+        (suite.clone(), Some(1), Some(each.to_owned()), "D3 test_node".to_owned()),
+        (suite, Some(2), Some(all.to_owned()), "D5 loop_mean".to_owned()),
+    ];
+    assert_eq!(points.iter().map(|point| of(point)).collect::<Vec<_>>(), expected);
+    assert!((points[1].time_ns().unwrap().mean - 3090.0).abs() < 1e-6);
+    let figure = |name: &str| points[1].figures.iter().find(|of| of.name == name)?.value;
+    assert_eq!(figure("overlap_percent"), Some(0.0));
+    assert!((figure("compute_ns").unwrap() - 10_884_140.0).abs() < 1e-3);
+    let again = render("imb", &records);
+    assert!(again.contains("     10940.59         3.09     10884.14         0.00\n"), "{again}");
+}
+
+#[test]
 fn transport_and_clock_of_a_layout_of_comet_are_unknown() {
     let check = |text: &str, expected: [Option<&str>; 2]| {
         let records = imported(OSU, text);

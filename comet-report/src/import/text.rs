@@ -392,7 +392,7 @@ impl Block {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
             Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
             Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
-            Some(numbers) if numbers.is_remote() => {
+            Some(numbers) if numbers.is_remote() || numbers.is_of_file() => {
                 let own =
                     self.benchmark.map_or(self.suite.of_all, |benchmark| benchmark.definition);
                 (own, Quantity::OpTime)

@@ -1,12 +1,12 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT and IMB-RMA.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT, IMB-RMA and IMB-IO.
 
 use comet_core::definition::Definition;
 
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Latency, Neighbours, Parallel, Reduction, Remote,
-    RemoteAll, RemoteElement, Windows,
+    self, Barrier, Collective, Exchange, Latency, Neighbours, Overlapped, Parallel, Passive,
+    Reduction, Remote, RemoteAll, RemoteElement, Single, Windows,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
@@ -25,6 +25,10 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
         Parallel(_) => &ALL,
         Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
+        Overlapped => {
+            &["#bytes", "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", "overlap[%]"]
+        }
+        Passive => &["#bytes", "#repetitions", "t_pure[usec]", "t_ovrl[usec]"],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
     }
@@ -48,8 +52,17 @@ pub static RMA: Suite = Suite {
     id: "imb-rma",
     name: "IMB-RMA",
     words: &["MPI-RMA part", "in the layout of IMB-RMA "],
-    missing: &["Truly_passive_put"],
     benchmarks: OF_LOCKS,
+    ..PART
+};
+
+/// The part IMB-IO.
+pub static IO: Suite = Suite {
+    id: "imb-io",
+    name: "IMB-IO",
+    words: &["MPI-IO part", "in the layout of IMB-IO "],
+    portion: "io portion",
+    benchmarks: OF_FILES,
     ..PART
 };
 
@@ -59,7 +72,7 @@ const PART: Suite = Suite {
     name: "",
     family: "imb",
     words: &[],
-    missing: &[],
+    portion: "message length",
     unit_bytes: 1,
     title: "# Benchmarking ",
     benchmarks: BENCHMARKS,
@@ -70,9 +83,31 @@ const PART: Suite = Suite {
     n_messages: &[1],
 };
 
-/// The line below the name of a benchmark where benchmarks are listed, if there is one.
-pub fn remark(benchmark: &Benchmark) -> Option<&'static str> {
-    (benchmark.kernel == "imb-rma/compare_and_swap").then_some("Uses MPI_INT data type")
+/// Lines below the name of a benchmark where benchmarks are listed.
+pub fn remarks(benchmark: &Benchmark) -> &'static [&'static str] {
+    match benchmark.kernel {
+        "imb-rma/compare_and_swap" => &["Uses MPI_INT data type"],
+        "imb-rma/truly_passive_put" => &[
+            "The benchmark measures execution time of MPI_Put for 2 cases:",
+            "1) The target is waiting in MPI_Barrier call (t_pure value)",
+            "2) The target performs computation and then enters MPI_Barrier routine (t_ovrl value)",
+        ],
+        _ => &[],
+    }
+}
+
+/// True if the transfers of a benchmark end in either mode, with a table of each.
+pub fn has_modes(benchmark: &Benchmark) -> bool {
+    match benchmark.kernel.split_once('/') {
+        Some(("imb-io", kernel)) => kernel.contains("_write_"),
+        _ => matches!(benchmark.numbers, Remote | RemoteElement | Reduction),
+    }
+}
+
+/// The mode over the tables of a benchmark that has one alone, if the original names it.
+pub(crate) fn only_mode(benchmark: &Benchmark) -> Option<&'static str> {
+    let is_of_files = benchmark.kernel.starts_with("imb-io/") && benchmark.numbers.has_lengths();
+    (is_of_files && !has_modes(benchmark)).then_some("aggregate")
 }
 
 const fn row(
@@ -162,6 +197,48 @@ const OF_LOCKS: &[Benchmark] = &[
     row("Get_accumulate", Remote, "imb-rma/get_accumulate", Definition::TestNode),
     row("Fetch_and_op", RemoteElement, "imb-rma/fetch_and_op", Definition::TestNode),
     row("Compare_and_swap", RemoteElement, "imb-rma/compare_and_swap", Definition::TestNode),
+    row("Truly_passive_put", Passive, "imb-rma/truly_passive_put", Definition::TestNode),
+];
+
+/// The benchmarks of IMB-IO, in its order.
+const OF_FILES: &[Benchmark] = &[
+    row("S_Write_Indv", Single, "imb-io/s_write_indv", Definition::TestNode),
+    row("S_IWrite_Indv", Overlapped, "imb-io/s_iwrite_indv", Definition::TestNode),
+    row("S_Write_Expl", Single, "imb-io/s_write_expl", Definition::TestNode),
+    row("S_IWrite_Expl", Overlapped, "imb-io/s_iwrite_expl", Definition::TestNode),
+    row("P_Write_Indv", Parallel(1), "imb-io/p_write_indv", Definition::LoopMean),
+    row("P_IWrite_Indv", Overlapped, "imb-io/p_iwrite_indv", Definition::LoopMean),
+    row("P_Write_Shared", Parallel(1), "imb-io/p_write_shared", Definition::LoopMean),
+    row("P_IWrite_Shared", Overlapped, "imb-io/p_iwrite_shared", Definition::LoopMean),
+    row("P_Write_Priv", Parallel(1), "imb-io/p_write_priv", Definition::LoopMean),
+    row("P_IWrite_Priv", Overlapped, "imb-io/p_iwrite_priv", Definition::LoopMean),
+    row("P_Write_Expl", Parallel(1), "imb-io/p_write_expl", Definition::LoopMean),
+    row("P_IWrite_Expl", Overlapped, "imb-io/p_iwrite_expl", Definition::LoopMean),
+    row("C_Write_Indv", Parallel(1), "imb-io/c_write_indv", Definition::LoopMean),
+    row("C_IWrite_Indv", Overlapped, "imb-io/c_iwrite_indv", Definition::LoopMean),
+    row("C_Write_Shared", Parallel(1), "imb-io/c_write_shared", Definition::LoopMean),
+    row("C_IWrite_Shared", Overlapped, "imb-io/c_iwrite_shared", Definition::LoopMean),
+    row("C_Write_Expl", Parallel(1), "imb-io/c_write_expl", Definition::LoopMean),
+    row("C_IWrite_Expl", Overlapped, "imb-io/c_iwrite_expl", Definition::LoopMean),
+    row("S_Read_Indv", Single, "imb-io/s_read_indv", Definition::TestNode),
+    row("S_IRead_Indv", Overlapped, "imb-io/s_iread_indv", Definition::TestNode),
+    row("S_Read_Expl", Single, "imb-io/s_read_expl", Definition::TestNode),
+    row("S_IRead_Expl", Overlapped, "imb-io/s_iread_expl", Definition::TestNode),
+    row("P_Read_Indv", Parallel(1), "imb-io/p_read_indv", Definition::LoopMean),
+    row("P_IRead_Indv", Overlapped, "imb-io/p_iread_indv", Definition::LoopMean),
+    row("P_Read_Shared", Parallel(1), "imb-io/p_read_shared", Definition::LoopMean),
+    row("P_IRead_Shared", Overlapped, "imb-io/p_iread_shared", Definition::LoopMean),
+    row("P_Read_Priv", Parallel(1), "imb-io/p_read_priv", Definition::LoopMean),
+    row("P_IRead_Priv", Overlapped, "imb-io/p_iread_priv", Definition::LoopMean),
+    row("P_Read_Expl", Parallel(1), "imb-io/p_read_expl", Definition::LoopMean),
+    row("P_IRead_Expl", Overlapped, "imb-io/p_iread_expl", Definition::LoopMean),
+    row("C_Read_Indv", Parallel(1), "imb-io/c_read_indv", Definition::LoopMean),
+    row("C_IRead_Indv", Overlapped, "imb-io/c_iread_indv", Definition::LoopMean),
+    row("C_Read_Shared", Parallel(1), "imb-io/c_read_shared", Definition::LoopMean),
+    row("C_IRead_Shared", Overlapped, "imb-io/c_iread_shared", Definition::LoopMean),
+    row("C_Read_Expl", Parallel(1), "imb-io/c_read_expl", Definition::LoopMean),
+    row("C_IRead_Expl", Overlapped, "imb-io/c_iread_expl", Definition::LoopMean),
+    row("Open_Close", Barrier, "imb-io/open_close", Definition::LoopMean),
 ];
 
 /// Values that switch an option on.
@@ -169,7 +246,8 @@ pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 /// Values that switch an option off.
 pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 
-/// The options; a letter of `programs` stands for a part: m for MPI1, e for EXT, r for RMA.
+/// The options; a letter of `programs` stands for a part: m for MPI1, e for EXT, r for RMA,
+/// i for IO.
 #[rustfmt::skip] // One option a line.
 const FLAGS: &[Flag] = &[
     of("", &["-npmin"], Needed("P"), Obeyed, "what all ranks do runs on P ranks, twice as many, up to all"),
@@ -178,8 +256,8 @@ const FLAGS: &[Flag] = &[
     of("m", &["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
     of("m", &["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
     of("m", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
-    of("er", &["-iter"], Needed("N[,VOL[,N]]"), Obeyed, "most operations of a length: 1000; most MiB of a loop: 40; and most where each is complete before the next one: 100"),
-    of("er", &["-aggregate_mode"], Needed("MODE"), Obeyed, "ends of transfers: aggregate, all of a loop at once; non_aggregate, each; multi, a table of either"),
+    of("eri", &["-iter"], Needed("N[,VOL[,N]]"), Obeyed, "most operations of a length: 1000; most MiB of a loop: 40; and most where each is complete before the next one: 100"),
+    of("eri", &["-aggregate_mode"], Needed("MODE"), Obeyed, "ends of transfers: aggregate, all of a loop at once; non_aggregate, each; multi, a table of either"),
     of("", &["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
     of("", &["-warm_up"], Needed("on|off"), Obeyed, "a tenth of the operations goes before"),
     of("", &["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
@@ -191,6 +269,7 @@ const FLAGS: &[Flag] = &[
     of("m", &["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
     of("m", &["-off_cache"], Needed("MB"), Obeyed, "buffers leave a cache of so many MB; -1: the last"),
     of("er", &["-off_cache"], Needed("MB"), REFUSED, "all transfers of a window go to one place"),
+    of("i", &["-off_cache"], Needed("MB"), Noted(&["-1"]), "no transfer of a file has a cache of its own to leave"),
     of("", &["-iter_policy"], Needed("NAME"), Obeyed, "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for roots; off: -iter N alone"),
     of("", &["-map"], Needed("PxQ"), Obeyed, "ranks fill P rows and Q columns down the columns, and are counted along the rows"),
     of("m", &["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
@@ -232,6 +311,7 @@ mod tests {
             check_of(&EXT, name, head);
         }
         for (name, head) in [
+            ("Truly_passive_put", "       #bytes #repetitions t_pure[usec] t_ovrl[usec]"),
             ("Put_local", of_one),
             ("One_get_all", of_one),
             ("All_get_all", of_all),
@@ -240,6 +320,20 @@ mod tests {
             ("Compare_and_swap", of_one),
         ] {
             check_of(&RMA, name, head);
+        }
+        let overlapped =
+            "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
+        let parallel =
+            "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
+        for (name, head) in [
+            ("S_Write_Indv", of_one),
+            ("P_Read_Priv", parallel),
+            ("C_Write_Shared", parallel),
+            ("S_IRead_Expl", overlapped),
+            ("C_IWrite_Indv", overlapped),
+            ("Open_Close", " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]"),
+        ] {
+            check_of(&IO, name, head);
         }
     }
 }

@@ -20,8 +20,8 @@ pub struct Suite {
     pub family: &'static str,
     /// Words that its texts alone have among those of the family; none for what remains.
     pub(crate) words: &'static [&'static str],
-    /// Names of its benchmarks that have no kernel.
-    pub missing: &'static [&'static str],
+    /// Name of its lengths in the head of its output.
+    pub(crate) portion: &'static str,
     /// Unit in bytes of all of its lengths.
     pub unit_bytes: u64,
     /// Start of the titles in its output.
@@ -90,6 +90,12 @@ pub enum Numbers {
     RemoteRate,
     /// The time of transfers of one rank with all others, and a rate that counts one of them.
     RemoteAll,
+    /// The time of a transfer into a rank that waits, and into one that computes.
+    Passive,
+    /// The time and the rate of one rank alone.
+    Single,
+    /// Times of transfers beside work, of transfers alone and of work alone, and the hidden share.
+    Overlapped,
 }
 
 impl Numbers {
@@ -103,7 +109,12 @@ impl Numbers {
             Self::Reduction => 'r',
             Self::Barrier => 'b',
             Self::Neighbours => 'n',
-            Self::Remote | Self::RemoteElement | Self::RemoteAll => 'o',
+            Self::Remote
+            | Self::RemoteElement
+            | Self::RemoteAll
+            | Self::Passive
+            | Self::Single
+            | Self::Overlapped => 'o',
             Self::RemoteRate => 'u',
         }
     }
@@ -116,7 +127,18 @@ impl Numbers {
 
     /// True if the benchmark reaches the memory of other ranks.
     pub fn is_remote(self) -> bool {
-        matches!(self, Self::Remote | Self::RemoteElement | Self::RemoteRate | Self::RemoteAll)
+        let is_of_one = matches!(self, Self::Remote | Self::RemoteElement | Self::RemoteRate);
+        is_of_one || matches!(self, Self::RemoteAll | Self::Passive)
+    }
+
+    /// True if a row has times of several series.
+    pub(crate) fn has_series(self) -> bool {
+        matches!(self, Self::Passive | Self::Overlapped)
+    }
+
+    /// True if one rank alone is timed with a file, or several beside work.
+    pub(crate) fn is_of_file(self) -> bool {
+        matches!(self, Self::Single | Self::Overlapped)
     }
 
     /// True if it has more than one length.
@@ -134,7 +156,10 @@ impl Numbers {
             | Self::Remote
             | Self::RemoteElement
             | Self::RemoteRate
-            | Self::RemoteAll => Class::PointToPoint,
+            | Self::RemoteAll
+            | Self::Passive
+            | Self::Single
+            | Self::Overlapped => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
             Self::Windows(_)
             | Self::Parallel(_)
@@ -147,7 +172,7 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 4] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::SUITE];
+static ALL: [&Suite; 5] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::IO, &imb::SUITE];
 
 /// The parts of the suite `name`.
 pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {

@@ -17,7 +17,7 @@ pub static SUITE: Suite = Suite {
     name: "OSU",
     family: "osu",
     words: &[],
-    missing: &[],
+    portion: "message length",
     unit_bytes: 1,
     title: "# OSU ",
     benchmarks: PROGRAMS,

@@ -319,7 +319,10 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1 PingPong --ranks=1",
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
-        ("IMB-NBC", "IMB-NBC is not here, but IMB-MPI1, IMB-EXT and IMB-RMA are (write IMB-RMA)"),
+        (
+            "IMB-NBC",
+            "IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA and IMB-IO are (write IMB-MPI1)",
+        ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
     }

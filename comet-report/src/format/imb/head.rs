@@ -8,24 +8,21 @@ use comet_core::topology::RankGrid;
 
 use super::super::foreign::{Block, n_groups, procs};
 use super::LENGTHS_LABEL;
-use crate::record::{Machine, Point, Run};
-use crate::suite::imb::{AGGREGATE, SUITE, WIDTH, remark};
+use crate::record::{Machine, Run};
+use crate::suite::imb::{AGGREGATE, IO, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
 pub(super) fn start(run: &Run, version: &str) -> String {
     let rule = rule(5);
     let program = format!("{} {}", run.suite.name, run.suite.version);
-    let (program, part) = (program.trim_end(), part(run).name);
-    let mut text = format!("{rule}\n#    {program}, in the layout of {part} {version}\n{rule}\n");
+    let (program, part) = (program.trim_end(), part(run));
+    let mut text =
+        format!("{rule}\n#    {program}, in the layout of {} {version}\n{rule}\n", part.name);
     text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
     text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
-    text += &sizes(run).map_or(String::new(), lengths);
-    let [datatype, element] =
-        [(&DATATYPE, "byte"), (&ELEMENT, "float")].map(|(axis, name)| chosen(run, axis, name));
-    text += &format!("# MPI_Datatype                   :   {datatype} \n");
-    text += &format!("# MPI_Datatype for reductions    :   {element} \n");
-    text += "# MPI_Op                         :   MPI_SUM  \n# \n# \n";
+    text += &sizes(run).map_or(String::new(), |sizes| lengths(part, sizes));
+    text += &types(run, part);
     text += &mode(run);
     let asked = suite::asked(SUITE.family, run);
     if !asked.is_empty() {
@@ -33,9 +30,25 @@ pub(super) fn start(run: &Run, version: &str) -> String {
     }
     for (_, benchmark) in asked {
         text += &format!("# {}\n", benchmark.name);
-        text += &remark(benchmark).map_or(String::new(), |remark| format!("#     {remark}\n"));
+        for remark in remarks(benchmark) {
+            text += &format!("#     {remark}\n");
+        }
     }
     text
+}
+
+/// Lines with the types of messages and of reductions, which files have not.
+fn types(run: &Run, part: &Suite) -> String {
+    if part.id == IO.id {
+        return "#\n#\n".into();
+    }
+    let [datatype, element] =
+        [(&DATATYPE, "byte"), (&ELEMENT, "float")].map(|(axis, name)| chosen(run, axis, name));
+    format!(
+        "# MPI_Datatype                   :   {datatype} \n\
+         # MPI_Datatype for reductions    :   {element} \n\
+         # MPI_Op                         :   MPI_SUM  \n# \n# \n"
+    )
 }
 
 /// The part whose benchmarks alone `run` was asked for; that of messages if there is none.
@@ -45,10 +58,12 @@ fn part(run: &Run) -> &'static Suite {
     if asked.iter().all(|(suite, _)| suite.id == first.id) { first } else { &SUITE }
 }
 
-/// Lines with the ends of the transfers of a table, where they are of either kind.
-pub(super) fn aggregation(point: &Point) -> String {
-    let mode = point.params.get(AGGREGATE).map(|mode| mode.to_string().to_uppercase());
-    mode.map_or(String::new(), |mode| format!("#\n#    MODE: {} \n#\n", mode.replace('_', "-")))
+/// Lines with the ends of the transfers of a table, where the original names them.
+pub(super) fn aggregation(block: &Block<'_>) -> String {
+    let of_case = block.first.params.get(AGGREGATE).map(ToString::to_string);
+    let mode = of_case.or_else(|| only_mode(block.benchmark).map(str::to_owned));
+    let mode = mode.map(|mode| mode.to_uppercase().replace('_', "-"));
+    mode.map_or(String::new(), |mode| format!("#\n#    MODE: {mode} \n#\n"))
 }
 
 /// The facts of the system and of MPI that the record holds, under the titles of IMB.
@@ -82,13 +97,15 @@ fn range(sizes: &str) -> Option<[u64; 2]> {
     Some([*values.first()?, *values.last()?])
 }
 
-/// Lines with the least and the largest length in bytes of a range, or about a list.
-fn lengths(sizes: &str) -> String {
+/// Lines with the least and the largest length of `part` in bytes of a range, or about a list.
+fn lengths(part: &Suite, sizes: &str) -> String {
+    let portion = part.portion;
     match range(sizes) {
         Some([min, max]) => format!(
-            "# Minimum message length in bytes:   {min}\n\
-             # Maximum message length in bytes:   {max}\n#\n"
+            "# Minimum {portion} in bytes:   {min}\n\
+             # Maximum {portion} in bytes:   {max}\n#\n"
         ),
+        None if part.id == IO.id => "# IO lengths were user defined\n#\n".into(),
         None => "# Message lengths were user defined\n#\n".into(),
     }
 }

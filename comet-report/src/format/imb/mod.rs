@@ -5,6 +5,7 @@
 //! the ranks that sampled. Rates follow from the largest.
 
 mod head;
+mod series;
 
 use std::io::Write;
 
@@ -12,6 +13,7 @@ use comet_core::collective::Element;
 use comet_core::kernel::{ELEMENT, WINDOW, refusal};
 
 use self::head::{aggregation, longest_bytes, processes, rule};
+use self::series::Open;
 use super::foreign::{
     self, Block, Layout, Means, n_groups, or_dash, procs, repetitions, size_bytes, two_digits,
 };
@@ -39,12 +41,17 @@ struct Imb {
     /// Kernel, ranks, groups and mode of the benchmark whose last row says that longer messages are left
     /// out.
     ended: Option<(&'static str, Option<u64>, u64, Option<String>)>,
+    /// Times of the series of the case at hand, where a row has several.
+    open: Open,
 }
 
 impl Imb {
-    const NEW: Self = Self { version: "2021, MB of 10^6 bytes", bytes_per_mb: 1e6, ended: None };
-    const V3_2: Self =
-        Self { version: "3.2, MB of 2^20 bytes", bytes_per_mb: 1_048_576.0, ended: None };
+    const NEW: Self = Self::of("2021, MB of 10^6 bytes", 1e6);
+    const V3_2: Self = Self::of("3.2, MB of 2^20 bytes", 1_048_576.0);
+
+    const fn of(version: &'static str, bytes_per_mb: f64) -> Self {
+        Self { version, bytes_per_mb, ended: None, open: Open::NONE }
+    }
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
@@ -79,7 +86,7 @@ impl Layout for Imb {
         let (rule, name) = (rule(titles.len()), block.benchmark.name);
         let multi = if n_groups(block.first) > 1 { "Multi-" } else { "" };
         let (origin, processes) = (block.origin(), processes(block));
-        let mode = aggregation(block.first);
+        let mode = aggregation(block);
         let head: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
         format!(
             "\n# note: {origin}\n\n{rule}\n# Benchmarking {multi}{name} \n{processes}{rule}\n{mode}{head}\n"
@@ -87,15 +94,21 @@ impl Layout for Imb {
     }
 
     fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
-        if !has_row_for_each(block) {
-            return Some(self.cells(block, point, Means::of(point)?) + "\n");
-        }
-        let of_group = |group| {
-            let cells = self.cells(block, point, Means::of_group(point, group)?);
-            Some(format!("{group:>WIDTH$}{cells}"))
+        let groups = has_row_for_each(block).then(|| n_groups(point));
+        let cells: Vec<String> = if block.benchmark.numbers.has_series() {
+            self.open.rows(block, point, groups)?
+        } else if let Some(n_groups) = groups {
+            let of_group = |group| Some(self.cells(block, point, Means::of_group(point, group)?));
+            (0..n_groups).map(of_group).collect::<Option<_>>()?
+        } else {
+            vec![self.cells(block, point, Means::of(point)?)]
         };
-        let rows: Option<Vec<String>> = (0..n_groups(point)).map(of_group).collect();
-        Some(format!("\n{}\n", rows?.join("\n")))
+        if groups.is_none() || cells.is_empty() {
+            return Some(cells.iter().map(|cells| format!("{cells}\n")).collect());
+        }
+        let rows = cells.iter().enumerate();
+        let rows: String = rows.map(|(group, row)| format!("{group:>WIDTH$}{row}\n")).collect();
+        Some(format!("\n{rows}"))
     }
 
     fn left_out(&mut self, block: &Block<'_>, point: &Point, message: &str) -> Option<String> {
@@ -211,10 +224,16 @@ fn element_bytes(point: &Point) -> u64 {
     element.unwrap_or(Element::I32).bytes() as u64
 }
 
-/// The numbers of a row: several pairs at once have the times of transfers of all ranks.
+/// True if a row has the time of one rank.
+fn is_of_one(numbers: Numbers) -> bool {
+    numbers.is_of_two() || numbers == Numbers::Single
+}
+
+/// The numbers of a row: several pairs, or ranks with a file each, at once have the times of transfers of all ranks.
 fn numbers(block: &Block<'_>) -> Numbers {
     match block.benchmark.numbers {
-        of_pair if of_pair.is_of_two() && rows(block) == Some("0") => Numbers::Parallel(1),
+        Numbers::Passive => Numbers::Passive,
+        of_one if is_of_one(of_one) && rows(block) == Some("0") => Numbers::Parallel(1),
         numbers => numbers,
     }
 }

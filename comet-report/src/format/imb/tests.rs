@@ -70,6 +70,84 @@ fn windows_look_as_they_did() {
     check_golden("format-imb-rma.txt", &text);
 }
 
+/// Points of the series `variants` of one case of `kernel` of `suite`, on `procs` ranks.
+fn of_series(suite: &str, kernel: &str, variants: &[&str]) -> Vec<Record> {
+    let of_one = kernel.starts_with("s_") || kernel == "truly_passive_put";
+    let definition = if of_one { Definition::TestNode } else { Definition::LoopMean };
+    let Some(Record::Point(point)) = of_windows(suite, kernel, definition, &[]).pop() else {
+        unreachable!()
+    };
+    let of_variant = |variant: &&str| {
+        let mut point = point.clone();
+        point.variant = Some((*variant).to_owned().into());
+        let samples = &mut point.measured_mut().unwrap().samples;
+        let n_times = if *variant == "pure" { 2 } else { 3 };
+        samples.iter_mut().flat_map(|of| &mut of.data).for_each(|ns| *ns *= n_times);
+        Record::Point(point)
+    };
+    variants.iter().map(of_variant).collect()
+}
+
+/// A run of the benchmarks `names` with lengths of the standard mode.
+fn run_of(names: &[&str]) -> Record {
+    let mut run = records("imb").swap_remove(0);
+    let Record::Run(of) = &mut run else { unreachable!() };
+    of.config.insert("select".into(), serde_json::json!(names));
+    of.config.insert("sizes".into(), "0,1..4194304*2".into());
+    run
+}
+
+#[test]
+fn files_look_as_they_did() {
+    const BESIDE: [&str; 3] = ["overlapped", "pure", "compute"];
+    let of_loop = Definition::LoopMean;
+    let modes = ["aggregate", "non_aggregate"];
+    let names = ["S_Write_Indv", "P_IWrite_Priv", "C_Read_Expl", "Open_Close"];
+    let text = render(
+        "imb",
+        &[
+            vec![run_of(
+                &names.map(|name| format!("IMB-IO:{name}")).each_ref().map(|name| &**name),
+            )],
+            of_windows("imb-io", "s_write_indv", Definition::TestNode, &modes),
+            of_series("imb-io", "p_iwrite_priv", &BESIDE),
+            of_windows("imb-io", "c_read_expl", of_loop, &[]),
+            of_windows("imb-io", "open_close", of_loop, &[]),
+        ]
+        .concat(),
+    );
+    check_golden("format-imb-io.txt", &text);
+}
+
+#[test]
+fn a_row_of_several_series_comes_with_the_last_and_groups_have_one_each() {
+    let points = of_series("imb-rma", "truly_passive_put", &["pure", "overlapped"]);
+    let run = run_of(&["IMB-RMA:Truly_passive_put"]);
+    let text = render("imb", &[vec![run.clone()], points[..1].to_vec()].concat());
+    assert!(text.ends_with("       #bytes #repetitions t_pure[usec] t_ovrl[usec]\n"), "{text}");
+    let text = render("imb", &[vec![run.clone()], points.clone()].concat());
+    let row = text.lines().last().unwrap();
+    let cells: Vec<f64> = row.split_whitespace().map(|cell| cell.parse().unwrap()).collect();
+    let [bytes, _, pure, overlapped] = cells[..] else { panic!("{text}") };
+    assert!(bytes == 1024.0 && (overlapped - 1.5 * pure).abs() < 0.02, "{text}");
+    // Two ranks that are a group each.
+    let mut all = vec![run];
+    let Record::Run(of) = &mut all[0] else { unreachable!() };
+    of.labels.insert(ROWS_LABEL.into(), "1".into());
+    for record in of_series("imb-io", "s_iread_expl", &["pure", "compute", "overlapped"]) {
+        let Record::Point(mut point) = record else { unreachable!() };
+        point.params.0.retain(|(name, _)| name != "procs");
+        let numbers = [("procs", 1), (comet_core::kernel::GROUPS.name, 2)];
+        let numbers = numbers.map(|(name, n)| (name.to_owned(), Param::Number(n)));
+        point.params.0.extend(numbers);
+        all.push(Record::Point(point));
+    }
+    let text = render("imb", &all);
+    for group in ["\n\n            0         1024 ", "\n            1         1024 "] {
+        assert_eq!(text.matches(group).count(), 1, "{text}");
+    }
+}
+
 #[test]
 fn each_mode_of_a_benchmark_has_a_row_where_a_length_is_left_out() {
     let memory = refusal::of_memory(8, 4);

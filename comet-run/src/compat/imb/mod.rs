@@ -230,7 +230,7 @@ impl Asked {
             "-thread_level" if value == "single" => (),
             "-thread_level" => self.words.set("--thread-level", value),
             "-exclude" => {
-                for word in value.split(',').filter(|word| !program.misses(word)) {
+                for word in value.split(',') {
                     self.excluded.push(program.benchmark(word)?.name);
                 }
             }
@@ -326,12 +326,9 @@ impl Asked {
 
     /// Takes the benchmarks of IMB if none is named.
     fn complete(&mut self) {
-        let suite = self.program.suite;
         if self.benchmarks.is_empty() {
-            self.benchmarks =
-                suite.benchmarks.iter().filter(|benchmark| benchmark.is_default).collect();
-            let note = |name| format!("{name} is left out: it has no kernel here");
-            self.notes.extend(suite.missing.iter().map(note));
+            let all = self.program.suite.benchmarks.iter();
+            self.benchmarks = all.filter(|benchmark| benchmark.is_default).collect();
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -346,6 +343,12 @@ impl Asked {
         let has_all = self.has(|numbers| !numbers.is_of_two());
         if has_pair {
             require_two(self.program.name, "a pair", &self.words, around)?;
+        }
+        if self.program.has_files && self.words.value("--io-dir").is_none() {
+            return Err(Stop::Wrong(format!(
+                "{}: no folder is named for its files (add --io-dir=FOLDER)",
+                self.program.name
+            )));
         }
         self.add_operations();
         if self.benchmarks.iter().any(|benchmark| benchmark.kernel == "comet/echo") {

@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, RMA, SUITE, remark};
+use comet_report::suite::imb::{EXT, IO, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -21,12 +21,16 @@ pub(super) struct Program {
     pub(super) completed: Option<u64>,
     /// Data that a loop moves at most, in MiB.
     pub(super) volume_mib: &'static str,
+    /// The least number of ranks, unless the user chooses it.
+    pub(super) npmin: u64,
+    /// True if its benchmarks need a folder for their files.
+    pub(super) has_files: bool,
     /// True if one job runs its benchmarks of two ranks and of all, on all numbers of ranks.
     pub(super) is_one_job: bool,
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 3] = [
+static PROGRAMS: [Program; 4] = [
     Program {
         name: "IMB-MPI1",
         suite: &SUITE,
@@ -35,10 +39,14 @@ static PROGRAMS: [Program; 3] = [
         operations: 1000,
         completed: None,
         volume_mib: "40",
+        npmin: 2,
+        has_files: false,
         is_one_job: false,
     },
     Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
     Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
+    // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
+    Program { name: "IMB-IO", suite: &IO, letter: "i", npmin: 1, has_files: true, ..OF_WINDOWS },
 ];
 
 /// What the programs of windows have in common.
@@ -50,6 +58,8 @@ const OF_WINDOWS: Program = Program {
     operations: 1000,
     completed: Some(100),
     volume_mib: "40",
+    npmin: 2,
+    has_files: false,
     is_one_job: true,
 };
 
@@ -59,8 +69,8 @@ impl Program {
         PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
             let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
             let (last, others) = names.split_last().unwrap_or((&"", &[]));
-            let others = others.join(", ");
-            Stop::Wrong(format!("{name} is not here, but {others} and {last} are (write {last})"))
+            let (first, others) = (PROGRAMS[0].name, others.join(", "));
+            Stop::Wrong(format!("{name} is not here, but {others} and {last} are (write {first})"))
         })
     }
 
@@ -70,18 +80,14 @@ impl Program {
         self.suite.find(word).ok_or_else(unknown)
     }
 
-    /// True if `word` is a benchmark of the original that has no kernel here.
-    pub(super) fn misses(&self, word: &str) -> bool {
-        self.suite.missing.iter().any(|name| name.eq_ignore_ascii_case(word))
-    }
-
     /// The names of the benchmarks, as IMB lists them.
     pub(super) fn listed(&self) -> String {
         let mut benchmarks: Vec<_> = self.suite.benchmarks.iter().collect();
         benchmarks.sort_by_key(|benchmark| benchmark.name);
         let line = |of: &&Benchmark| {
             let mark = if of.is_default { "" } else { " (non-default)" };
-            let below = remark(of).map_or(String::new(), |remark| format!("        {remark}\n"));
+            let remarks = remarks(of).iter().map(|remark| format!("        {remark}\n"));
+            let below: String = remarks.collect();
             format!("    {}{mark}\n{below}", of.name)
         };
         let lines: String = benchmarks.iter().map(line).collect();

@@ -5,8 +5,8 @@ use comet_report::format::ROWS_LABEL;
 use super::super::{Stop, Surroundings};
 use super::Asked;
 
-/// The least number of ranks, unless the user chooses it.
-const NPMIN: u64 = 2;
+/// Ranks of a pair.
+const PAIR: u64 = 2;
 
 impl Asked {
     /// Decides the numbers of ranks: IMB runs a benchmark of all ranks on NPMIN of them, twice as
@@ -46,15 +46,15 @@ impl Asked {
             ),
             _ => (),
         }
-        let min = self.n_ranks.unwrap_or(NPMIN);
+        let min = self.n_ranks.unwrap_or(self.program.npmin);
         if let Some(rows) = self.groups.take() {
-            if has_pair && has_all && min > NPMIN && !self.program.is_one_job {
+            if has_pair && has_all && min > PAIR && !self.program.is_one_job {
                 return Err(Stop::Wrong(format!(
                     "{program}: -multi {rows} -npmin {min} asks for groups of {min} ranks, and \
                      pairs have 2 (name PingPong in a command of its own)"
                 )));
             }
-            let procs = if has_all { format!("{min}..max*2,max") } else { NPMIN.to_string() };
+            let procs = if has_all { format!("{min}..max*2,max") } else { PAIR.to_string() };
             self.words.axis(format!("procs={procs}"));
             self.words.axis("groups=max".into());
             self.words.label(format!("{ROWS_LABEL}={rows}"));
@@ -67,7 +67,7 @@ impl Asked {
                 None => (),
             }
         }
-        if let Some(n_ranks) = self.n_ranks.or((!has_all).then_some(NPMIN))
+        if let Some(n_ranks) = self.n_ranks.or((!has_all).then_some(PAIR))
             && !is_known
         {
             self.words.set("--ranks", n_ranks);

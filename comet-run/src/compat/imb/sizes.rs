@@ -3,6 +3,7 @@
 use comet_core::collective::Element;
 use comet_report::format::LENGTHS_LABEL;
 use comet_report::suite::Numbers;
+use comet_report::suite::imb::has_modes;
 
 use super::{Asked, ELEMENTS, doubling};
 
@@ -124,9 +125,7 @@ impl Asked {
     /// Adds the ends of transfers.
     pub(super) fn add_mode(&mut self) {
         let Some(mode) = self.mode else { return };
-        let has_modes =
-            |of| matches!(of, Numbers::Remote | Numbers::RemoteElement | Numbers::Reduction);
-        match self.has(has_modes) {
+        match self.benchmarks.iter().any(|benchmark| has_modes(benchmark)) {
             true => self.words.axis(format!("aggregate={mode}")),
             false => self.notes.push(format!(
                 "-aggregate_mode {mode} has no effect: transfers of what is named end in one way"

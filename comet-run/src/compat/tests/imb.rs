@@ -229,13 +229,14 @@ fn programs_of_windows_list_their_benchmarks_and_refuse_others() {
     for lines in [
         "    Compare_and_swap\n        Uses MPI_INT data type\n    Exchange_get\n",
         "    Get_all_local (non-default)\n    Get_local (non-default)\n",
+        "    Truly_passive_put\n        The benchmark measures execution time of MPI_Put for 2 cases:\n        1) ",
     ] {
         assert!(listed.contains(lines), "{listed}");
     }
     let all = translated("IMB-RMA").unwrap();
     assert!(!all.words.contains(&"IMB-RMA:Get_local".into()), "{all:?}");
-    assert_eq!(all.notes, ["Truly_passive_put is left out: it has no kernel here"]);
-    for line in ["IMB-RMA Unidir_put", "IMB-EXT", "IMB-RMA Put_local -exclude truly_passive_put"] {
+    assert!(all.words.contains(&"IMB-RMA:Truly_passive_put".into()), "{all:?}");
+    for line in ["IMB-RMA", "IMB-EXT", "IMB-RMA Put_local -exclude truly_passive_put"] {
         assert_eq!(translated(line).unwrap().notes, [""; 0], "{line}");
     }
     let notes = translated("IMB-RMA One_put_all -aggregate_mode aggregate -root_shift on").unwrap();
@@ -248,7 +249,6 @@ fn programs_of_windows_list_their_benchmarks_and_refuse_others() {
     );
     for (line, part) in [
         ("IMB-EXT Unidir_Puts", "IMB-EXT: Unidir_Puts is not here; did you mean Unidir_Put"),
-        ("IMB-RMA Truly_passive_put", "IMB-RMA: Truly_passive_put is not here"),
         ("IMB-RMA -off_cache 1", "-off_cache 1 is not supported: all transfers of a window"),
         ("IMB-EXT -data_type int", "IMB-EXT: -data_type is unknown"),
         ("IMB-MPI1 -aggregate_mode multi", "IMB-MPI1: -aggregate_mode is unknown"),
@@ -258,6 +258,55 @@ fn programs_of_windows_list_their_benchmarks_and_refuse_others() {
              (write multi)",
         ),
         ("IMB-EXT Unidir_Put --ranks=1", "IMB-EXT: --ranks=1 is too few for a pair"),
+    ] {
+        let sentence = refusal(line);
+        assert!(sentence.contains(part), "{line}: {sentence}");
+    }
+}
+
+#[test]
+fn programs_of_files_have_counts_ranks_and_a_folder_of_their_own() {
+    let run = |names: &str, rest: &str| format!("run {names} --rules imb --format imb{rest}");
+    let (sizes, ranks) = (" --sizes 0,1..4194304*2", " --axis procs=1..max*2,max");
+    for (line, expected) in [
+        (
+            "IMB-IO s_write_indv --io-dir=. --ranks=4",
+            run("IMB-IO:S_Write_Indv", &format!("{sizes}{ranks} --io-dir=. --ranks=4")),
+        ),
+        (
+            "IMB-IO C_Read_Expl P_IWrite_Priv -iter 50,16,10 -msglog 24 -multi 0 --io-dir=.",
+            run(
+                "IMB-IO:C_Read_Expl IMB-IO:P_IWrite_Priv",
+                &format!(
+                    " --repetitions 50 --loop-completed 10 --loop-limits 16Mi,10s,230s --sizes \
+                     0,1..16777216*2{ranks} --axis groups=max --label imb_multi=0 --io-dir=."
+                ),
+            ),
+        ),
+        (
+            "IMB-IO P_Write_Expl -npmin 2 -aggregate_mode non_aggregate --io-dir=. --ranks=2",
+            run(
+                "IMB-IO:P_Write_Expl",
+                &format!("{sizes} --axis aggregate=non_aggregate --io-dir=. --ranks=2"),
+            ),
+        ),
+        (
+            "IMB-IO Open_Close --io-dir=. --ranks=2",
+            run(
+                "IMB-IO:Open_Close",
+                &format!(" --label imb_lengths=0,1..4194304*2{ranks} --io-dir=. --ranks=2"),
+            ),
+        ),
+    ] {
+        check(line, &expected);
+    }
+    assert_eq!(refusal("IMB-IO"), "IMB-IO: no folder is named for its files (add --io-dir=FOLDER)");
+    let noted = translated("IMB-IO P_Read_Expl -aggregate_mode aggregate -off_cache 1 --io-dir=.");
+    let notes = noted.unwrap().notes;
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    for (line, part) in [
+        ("IMB-IO S_Writes_Indv --io-dir=.", "S_Writes_Indv is not here; did you mean S_Write_Indv"),
+        ("IMB-IO -root_shift on --io-dir=.", "IMB-IO: -root_shift is unknown"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
