@@ -121,7 +121,7 @@ has_long_counts() { # FAMILY
 }
 
 has_files() {
-    mkdir "$scratch/io"
+    mkdir -p "$scratch/io"
     launch 2 imb-io -s 17 --axis work_us=20 --samples 3 -q --io-dir "$scratch/io" --io-cache drop \
         --io-hint cb_nodes=1 --out "$scratch/io.jsonl"
     # One, 9 reads, 9 writes in two modes, and 18 beside work, of three series each.
