@@ -44,7 +44,8 @@ impl<T: Transport> Context<'_, T> {
     /// If the transport has no files, or fails in them, or if there is not that much memory.
     ///
     /// # Panics
-    /// If there is no folder: [`KernelInfo::admits`] refuses a case without [`World::files`].
+    /// If there is no folder: [`KernelInfo::admits`](crate::kernel::KernelInfo::admits) refuses a case
+    /// without [`World::files`](crate::kernel::World::files).
     pub fn file(
         &self,
         sharing: Sharing,
