@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# The benchmarks of another suite beside their namesakes in comet-run, over the same MPI: launches of
-# both in turn, the ratio of each figure with its interval, and the peer held against itself.
-# Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--ranks N] [--pairs N] [--sizes LIST] [NAME...]
-#   SUITE      imb, imb-ext, imb-rma, imb-io or osu
-#   FAMILY     the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
-#   PEERS      a folder with the sources of the suite, or with its programs: where no program of this
-#              family is below it, the sources are copied and built
-#   --ranks N  ranks of a launch (default: 2)
-#   --pairs N  pairs of launches, even and at least 10 (default: 10)
-#   --sizes L  lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
-#   --tables   no times, but the difference between what the programs and their namesakes print, figures
-#              and notes aside: it fails if there is any
-#   NAME       benchmarks (default: all that both have)
+# The benchmarks of another suite beside their namesakes in comet-run, over the same MPI or beside it:
+# launches of both in turn, the ratio of each figure with its interval, and the peer against itself.
+# Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--transport T] [--ranks N] [--pairs N] [--sizes LIST]
+#                                [NAME...]
+#   SUITE          imb, imb-ext, imb-rma, imb-io or osu
+#   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
+#   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
+#                  family is below it, the sources are copied and built
+#   --transport T  transport of the namesakes: mpi, over the same MPI, or shm (default: mpi)
+#   --ranks N      ranks of a launch (default: 2)
+#   --pairs N      pairs of launches, even and at least 10 (default: 10)
+#   --sizes L      lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
+#   --tables       no times, but the difference between what the programs and their namesakes print, figures
+#                  and notes aside: it fails if there is any
+#   NAME           benchmarks (default: all that both have)
 # Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
@@ -21,7 +23,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,14s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,16s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -77,14 +79,21 @@ launch_options() {
 }
 
 launch() {
+    local launcher=("$mpiexec" -n "$ranks" "${options[@]}")
+    if [[ $1 = "$comet" ]]; then
+        [[ $transport = mpi ]] || launcher=()
+    elif [[ " $* " =~ ' -multi '[01] ]]; then
+        # Windows of several groups meet in one file of Open MPI 4.1, unless messages carry them out.
+        launcher=(env OMPI_MCA_osc=pt2pt "${launcher[@]}")
+    fi
     # The peer writes its files where it runs.
-    (cd "$scratch" && timeout 600 "$mpiexec" -n "$ranks" "${options[@]}" "$@" </dev/null)
+    (cd "$scratch" && timeout 600 "${launcher[@]}" "$@" </dev/null)
 }
 
 # Runs the benchmarks: NAMESAKE is empty for the peer, or the words of comet-run before the name.
 launch_all_of() { # [NAMESAKE...]
     local name extra=()
-    [[ $# -eq 0 ]] || extra=(--transport=mpi --quiet --out=none "${files[@]}")
+    [[ $# -eq 0 ]] || extra=("${own_options[@]}")
     if [[ -n $program ]]; then
         local command=("$@" "$program")
         [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
@@ -138,8 +147,7 @@ tables_of_osu() { # COMMAND...
 compare_tables() { # NAME PEER OPTIONS...
     local name=$1 peer=$2
     "tables_of_${suite%-*}" "$peer" "${@:3}" >"$scratch/peer"
-    "tables_of_${suite%-*}" "$comet" "$name" "${@:3}" --transport=mpi --quiet --out=none "${files[@]}" \
-        >"$scratch/namesake"
+    "tables_of_${suite%-*}" "$comet" "$name" "${@:3}" "${own_options[@]}" >"$scratch/namesake"
     if [[ ! -s $scratch/peer ]] || ! diff "$scratch/peer" "$scratch/namesake"; then
         printf 'other tables: %s %s\n' "$name" "${*:3}" >&2
         return 1
@@ -226,10 +234,10 @@ case $suite in
     osu) program='' ;;
     *) program=${suite^^} ;;
 esac
-tables='' ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
+tables='' transport=mpi ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
 while [[ $# -gt 0 ]]; do
     case $1 in
-        --ranks | --pairs | --sizes)
+        --transport | --ranks | --pairs | --sizes)
             [[ $# -ge 2 ]] || usage
             declare "${1#--}=$2"
             shift
@@ -240,16 +248,17 @@ while [[ $# -gt 0 ]]; do
     esac
     shift
 done
-[[ $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 && $ranks =~ ^[1-9][0-9]*$ ]] || usage
+[[ $transport =~ ^(mpi|shm)$ && $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 && $ranks =~ ^[1-9][0-9]*$ ]] || usage
 
 mpiexec=$(tool mpiexec)
 comet=$PWD/target/$family/release/comet-run
 read -r -a options <<<"$(launch_options)"
-files=() memory=${TMPDIR:-/tmp}
+own_options=("--transport=$transport" --quiet --out=none) memory=${TMPDIR:-/tmp}
+[[ $transport = mpi ]] || own_options+=("--ranks=$ranks")
 # Files in memory, so that no disk is compared.
 [[ ! -w /dev/shm ]] || memory=/dev/shm
 scratch=$(mktemp -d -p "$memory")
-[[ $suite != imb-io ]] || files=(--io-dir="$scratch")
+[[ $suite != imb-io ]] || own_options+=(--io-dir="$scratch")
 trap 'rm -rf "$scratch"' EXIT
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
 printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
@@ -262,8 +271,6 @@ folder=$(realpath "$(find_or_build)")
 [[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
 if [[ -n $tables && -n $program ]]; then
     for mode in -1 0 1; do
-        # Windows of several groups meet in one file of Open MPI 4.1, unless messages carry them out.
-        [[ $suite = imb || $mode -lt 0 ]] || export OMPI_MCA_osc=pt2pt
         compare_tables "$program" "$(program_of "$program" "$folder")" -multi $mode
     done
     exit

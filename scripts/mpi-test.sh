@@ -121,16 +121,19 @@ has_long_counts() { # FAMILY
 }
 
 has_files() {
-    mkdir -p "$scratch/io"
-    launch 2 imb-io -s 17 --axis work_us=20 --samples 3 -q --io-dir "$scratch/io" --io-cache drop \
-        --io-hint cb_nodes=1 --out "$scratch/io.jsonl"
+    # The folder of a step is there for both libraries.
+    local folder
+    folder=$(mktemp -d -p "$scratch")
+    mkdir "$folder/io"
+    launch 2 imb-io -s 17 --axis work_us=20 --samples 3 -q --io-dir "$folder/io" --io-cache drop \
+        --io-hint cb_nodes=1 --out "$folder/io.jsonl"
     # One, 9 reads, 9 writes in two modes, and 18 beside work, of three series each.
-    [[ $(grep -c '"status":"ok"' "$scratch/io.jsonl") -eq $((1 + 9 + 2 * 9 + 3 * 18)) ]]
-    [[ -z $(ls -A "$scratch/io") ]]
+    [[ $(grep -c '"status":"ok"' "$folder/io.jsonl") -eq $((1 + 9 + 2 * 9 + 3 * 18)) ]]
+    [[ -z $(ls -A "$folder/io") ]]
     # A file system that refuses fails the case, and the run goes on.
-    ends_with 4 launch 2 imb-io/p_write_expl barrier -s 0 --samples 3 --io-dir /proc --out "$scratch/none.jsonl"
-    grep -q 'cannot open /proc/comet-io-' "$scratch/none.jsonl"
-    grep -q '"status":"ok"' "$scratch/none.jsonl"
+    ends_with 4 launch 2 imb-io/p_write_expl barrier -s 0 --samples 3 --io-dir /proc --out "$folder/none.jsonl"
+    grep -q 'cannot open /proc/comet-io-' "$folder/none.jsonl"
+    grep -q '"status":"ok"' "$folder/none.jsonl"
 }
 
 has_graph() {

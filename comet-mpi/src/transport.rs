@@ -64,8 +64,8 @@ pub struct Mpi {
     neighbours: Option<Arc<Neighbours>>,
     /// The last communicator with neighbours that was made of this one.
     graph: RefCell<Option<Graph>>,
-    /// Whether windows can be made, once that is known.
-    has_windows: OnceCell<bool>,
+    /// What windows need beside the communicator, once it is known whether they can be made.
+    windows: OnceCell<Option<Vec<Comm>>>,
 }
 
 /// A communicator with neighbours.
@@ -100,7 +100,7 @@ impl Mpi {
             set: Cell::default(),
             neighbours: None,
             graph: RefCell::default(),
-            has_windows: OnceCell::new(),
+            windows: OnceCell::new(),
         }
     }
 
@@ -122,7 +122,7 @@ impl Mpi {
             set: Cell::default(),
             neighbours,
             graph: RefCell::default(),
-            has_windows: OnceCell::new(),
+            windows: OnceCell::new(),
             ..*self
         }
     }
@@ -378,7 +378,7 @@ impl Transport for Mpi {
     #[inline]
     fn now_ns(&self) -> u64 {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-        Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
+        now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
     }
 
     fn usage(&self) -> Option<Usage> {

@@ -314,7 +314,7 @@ impl Transport for Shm {
     #[inline]
     fn now_ns(&self) -> u64 {
         let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-        Duration::from(now).as_nanos().try_into().unwrap_or(u64::MAX)
+        now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
     }
 
     fn usage(&self) -> Option<Usage> {

@@ -93,6 +93,11 @@ impl Comm {
         Ok(comm)
     }
 
+    /// So many duplicates that nothing uses; all ranks call it.
+    pub(crate) fn spares(&self, n: usize) -> Outcome<Vec<Self>> {
+        (0..n).map(|_| Self::duplicate(self.raw, true, self.kind.clone())).collect()
+    }
+
     /// The communicator `raw`, which has just been made of ranks of this one.
     pub(super) fn part(&self, raw: ffi::MPI_Comm) -> Outcome<Self> {
         Self::new(raw, true, self.max_count(), self.kind.clone())

@@ -6,16 +6,31 @@ use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
 
 use super::Mpi;
+use crate::job::library_version;
 use crate::native::{MpiWindow, Parts};
+
+/// The most communicators that keep the windows of a part apart from those of others.
+const MAX_APART: usize = 256;
 
 impl Mpi {
     /// True if windows can be made among these ranks, which find out together, once.
     pub(super) fn has_windows(&self) -> bool {
-        *self.has_windows.get_or_init(|| {
-            self.waiting(Waiting::Collective(Source::Any), || {
-                self.comm.makes_windows().unwrap_or(false)
-            })
-        })
+        let find_out = || {
+            let apart = self.comm.spares(self.n_apart()).unwrap_or_default();
+            self.comm.makes_windows().unwrap_or(false).then_some(apart)
+        };
+        let find_out = || self.waiting(Waiting::Collective(Source::Any), find_out);
+        self.windows.get_or_init(find_out).is_some()
+    }
+
+    /// Number of communicators that these ranks hold beside theirs, another one in each part of a host.
+    ///
+    /// Open MPI 4 names the memory of a window on a host after a number of its communicator, the lowest one
+    /// that its own ranks have free. Parts that make windows at once would have the same, and one file
+    /// (its issue 9492).
+    fn n_apart(&self) -> usize {
+        let is_named_so = library_version().starts_with("Open MPI v4.");
+        if is_named_so { self.group.global(0) % MAX_APART } else { 0 }
     }
 
     /// A closed window with a part and an origin of so many bytes.
