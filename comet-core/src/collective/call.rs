@@ -123,14 +123,26 @@ pub struct Collective {
     neighbours: Option<Arc<Neighbours>>,
     /// Elements of the uneven parts of a reduction, as integers of C.
     counts: Option<Vec<i32>>,
+    /// What one rank needs for it, if that is known.
+    needs: Option<Needs>,
+}
+
+/// Lengths of the buffers of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needs {
+    /// The rank, and the number of ranks.
+    at: (Rank, usize),
+    input_bytes: usize,
+    output_bytes: usize,
 }
 
 impl Collective {
     /// The operation `kind` of `parts`: root 0, sums of doubles.
     pub fn new(kind: Kind, parts: Parts) -> Self {
         let (by, root, is_in_place, has_types) = (Reducer::SUM, 0, false, false);
-        let (sent, neighbours, counts) = (None, None, None);
-        Self { kind, root, parts, sent, by, is_in_place, has_types, neighbours, counts }.counted()
+        let (sent, neighbours, counts, needs) = (None, None, None, None);
+        Self { kind, root, parts, sent, by, is_in_place, has_types, neighbours, counts, needs }
+            .counted()
     }
 
     /// This operation with the numbers of elements of its parts.
@@ -148,35 +160,35 @@ impl Collective {
 
     /// This operation with another root.
     pub fn with_root(self, root: Rank) -> Self {
-        Self { root, ..self }
+        Self { root, needs: None, ..self }
     }
 
     /// This operation with other elements or another operator.
     pub fn with_reducer(self, by: Reducer) -> Self {
-        Self { by, ..self }.counted()
+        Self { by, needs: None, ..self }.counted()
     }
 
     /// This operation, in which each rank sends other parts than it receives (`MPI_Alltoallv`), or
     /// another message to its neighbours than one as long as the first that it receives.
     pub fn with_sent(self, sent: Parts) -> Self {
-        Self { sent: Some(sent), ..self }
+        Self { sent: Some(sent), needs: None, ..self }
     }
 
     /// This operation among `neighbours`, which are those of one rank.
     pub fn with_neighbours(self, neighbours: Arc<Neighbours>) -> Self {
-        Self { neighbours: Some(neighbours), ..self }
+        Self { neighbours: Some(neighbours), needs: None, ..self }
     }
 
     /// This all-to-all of [`Parts::Uneven`], in which each part has a type of its own (`MPI_Alltoallw`:
     /// MPI-4.1 section 6.8); each is a type of bytes.
     pub fn with_types(self) -> Self {
-        Self { has_types: true, ..self }
+        Self { has_types: true, needs: None, ..self }
     }
 
     /// This operation on data that lie where its result goes (`MPI_IN_PLACE`): on every rank, on the
     /// root of a rooted one. There is no input then.
     pub fn in_place(self) -> Self {
-        Self { is_in_place: true, ..self }
+        Self { is_in_place: true, needs: None, ..self }
     }
 
     /// Its kind.
@@ -324,6 +336,24 @@ impl Collective {
         all.copied().find(|rank| *rank >= n_ranks)
     }
 
+    /// The same call, ready on `rank` of `n_ranks`: [`admit`](Self::admit) compares lengths alone there.
+    pub fn ready_on(mut self, rank: Rank, n_ranks: usize) -> Self {
+        self.needs = self.needs((rank, n_ranks));
+        self
+    }
+
+    /// What `rank` of `n_ranks` needs; `None` if the call cannot be made there.
+    fn needs(&self, at: (Rank, usize)) -> Option<Needs> {
+        let (rank, n_ranks) = at;
+        let is_possible = self.root < n_ranks
+            && self.has_all_parts(n_ranks)
+            && self.neighbours.as_ref().is_none_or(|of_rank| of_rank.are_among(n_ranks))
+            && self.to_itself(rank).is_none_or(|[sent, received]| sent == received);
+        let lengths = || (self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks));
+        let (input_bytes, output_bytes) = is_possible.then(lengths)?;
+        Some(Needs { at, input_bytes, output_bytes })
+    }
+
     /// Refuses buffers that are too short on `rank` of `n_ranks`, a root or a neighbour that does not
     /// exist, another number of parts than there are ranks or neighbours, and an all-to-all in which the
     /// rank sends itself another length than it expects.
@@ -331,17 +361,16 @@ impl Collective {
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with what was found and expected.
     #[inline]
-    pub fn admit(&self, (rank, n_ranks): (Rank, usize), input: &[u8], output: &[u8]) -> Result<()> {
-        if self.root < n_ranks
-            && self.has_all_parts(n_ranks)
-            && input.len() >= self.input_bytes(rank, n_ranks)
-            && output.len() >= self.output_bytes(rank, n_ranks)
-            && self.neighbours.as_ref().is_none_or(|of_rank| of_rank.are_among(n_ranks))
-            && self.to_itself(rank).is_none_or(|[sent, received]| sent == received)
-        {
-            return Ok(());
+    pub fn admit(&self, at: (Rank, usize), input: &[u8], output: &[u8]) -> Result<()> {
+        let needs = self.needs.filter(|needs| needs.at == at).or_else(|| self.needs(at));
+        match needs {
+            Some(Needs { input_bytes, output_bytes, .. })
+                if input.len() >= input_bytes && output.len() >= output_bytes =>
+            {
+                Ok(())
+            }
+            _ => Err(self.refusal(at, [input.len(), output.len()])),
         }
-        Err(self.refusal((rank, n_ranks), [input.len(), output.len()]))
     }
 
     /// Length of what `rank` sends to itself, and of what it expects from itself, in an all-to-all.
@@ -391,6 +420,10 @@ mod tests {
     #[test]
     fn buffers_that_are_too_short_are_refused_with_both_lengths() {
         let scatter = Collective::new(Kind::Scatter, Parts::Equal(8)).with_root(1);
+        scatter.admit((0, 2), &[], &[0; 8]).unwrap();
+        let scatter = scatter.ready_on(1, 2);
+        scatter.admit((1, 2), &[0; 16], &[0; 8]).unwrap();
+        // Ready on another rank, it needs there what it needs there.
         scatter.admit((0, 2), &[], &[0; 8]).unwrap();
         let error = scatter.admit((1, 2), &[0; 15], &[0; 8]).unwrap_err().to_string();
         let expected = "scatter on rank 1 of 2: an input of 15 bytes, 16 expected";
