@@ -21,6 +21,8 @@ LONG_BYTES = 4096
 LONG_TOLERANCE = 0.03
 SHORT_TOLERANCE = 0.02
 SHORT_TOLERANCE_NS = 10
+# What a time of 0.00 us is at most.
+LEAST_US = 0.005
 # Columns with the mean of a benchmark, or a rate that follows from it.
 OF_MESSAGES = "Msg/sec"
 # OSU: MB of 10^6 bytes a second.
@@ -105,7 +107,7 @@ def times_of_text(lines):
             elif title == OF_RATE:
                 ns = 1000 * length / value
             else:
-                ns = 1000 * value
+                ns = 1000 * max(value, LEAST_US)
             yield (kernel, length), {"median": ns, "p25": ns}
 
 
