@@ -207,7 +207,7 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "work_us" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "work_us" | "buffers" => family == imb::SUITE.family,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
         | "layout" | "memory" | "sync"
             if family == osu::SUITE.family =>
