@@ -3,7 +3,7 @@
 # launches of both in turn, the ratio of each figure with its interval, and the peer against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--transport T] [--ranks N] [--pairs N] [--sizes LIST]
 #                                [NAME...]
-#   SUITE          imb, imb-ext, imb-rma, imb-io or osu
+#   SUITE          imb, imb-ext, imb-rma, imb-io, imb-p2p or osu
 #   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
 #                  family is below it, the sources are copied and built
@@ -97,8 +97,9 @@ launch_all_of() { # [NAMESAKE...]
     if [[ -n $program ]]; then
         local command=("$@" "$program")
         [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
-        launch "${command[@]}" "${names[@]}" -npmin "$ranks" -msglen "$scratch/lengths" \
-            -iter_policy "${policy:-dynamic}" "${extra[@]}"
+        local rules=(-npmin "$ranks" -iter_policy "${policy:-dynamic}")
+        [[ $suite != imb-p2p ]] || rules=(-pause 1000)
+        launch "${command[@]}" "${names[@]}" "${rules[@]}" -msglen "$scratch/lengths" "${extra[@]}"
         return
     fi
     for name in "${names[@]}"; do
@@ -117,9 +118,18 @@ launch_all_of() { # [NAMESAKE...]
 # Every line of IMB that a reader of the tables goes by: blocks, titles, lengths and repetitions. IMB-IO
 # prints no end of line behind its title.
 tables_of_imb() { # COMMAND...
-    launch "$@" "${names[@]}" -msglen "$scratch/lengths" -iter 10 | sed -E -n \
-        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e '/^# (Benchmarking|#processes|\( |Group|   MODE)/p' \
+    local counts=(-msglen "$scratch/lengths" -iter 10) lines='Benchmarking|#processes|\( |Group|   MODE'
+    [[ $suite != imb-p2p ]] || counts=() lines+='|!!|Minimum|Maximum|[A-Z][A-Za-z0-9_]+$'
+    launch "$@" "${names[@]}" "${counts[@]}" | sed -E -n \
+        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e "/^# ($lines)/p" \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
+}
+
+# Options with which the tables of IMB-P2P are compared, a line each.
+variants_of_p2p() {
+    printf '%s\n' "-msglen $scratch/lengths -iter 10 -pause 0" '-msglog 3 -iter 20 -pause 10 -msgrd no' \
+        '-msglog 2:4 -iter 7,1 -msgwr OFF' '-msgsz 1m -iter 100,8 -msgwr 0 -msgrd false' \
+        '-msgsz 4097 -msgsz 5k -msgsz 3000000 -iter 100,8 -msgwr true -msgrd 1'
 }
 
 # Every line of OSU, with the width of each figure in its place, but for what one-sided programs print about
@@ -209,7 +219,7 @@ variants_of() { # NAME
 common_names() {
     local own
     if [[ -n $program ]]; then
-        "$comet" "$program" -list | sed -n 's/^    \([^ ][^ ]*\).*/\1/p'
+        "$comet" "$program" -list | sed -n -e 's/^    \([^ ][^ ]*\).*/\1/p' -e 's/^# \([^ ]*\)$/\1/p'
         return
     fi
     for own in osu_latency osu_multi_lat osu_bw osu_bibw osu_mbw_mr osu_bcast osu_barrier \
@@ -226,7 +236,7 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|imb-ext|imb-rma|imb-io|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-ext|imb-rma|imb-io|imb-p2p|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
 # The program with all benchmarks of the suite, if it has one.
 case $suite in
@@ -269,6 +279,12 @@ MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi -
 folder=$(realpath "$(find_or_build)")
 # What has no kernel is not measured by either side.
 [[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
+if [[ -n $tables && $suite = imb-p2p ]]; then
+    while read -r -a line; do
+        compare_tables "$program" "$(program_of "$program" "$folder")" "${line[@]}"
+    done < <(variants_of_p2p)
+    exit
+fi
 if [[ -n $tables && -n $program ]]; then
     for mode in -1 0 1; do
         compare_tables "$program" "$(program_of "$program" "$folder")" -multi $mode

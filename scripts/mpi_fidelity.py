@@ -82,7 +82,7 @@ def time_of(row):
 
 
 def times_of_text(lines):
-    """Cases and times of what IMB-MPI1 and programs of OSU print, and comet-run under their names."""
+    """Cases and times of what programs of IMB and OSU print, and comet-run under their names."""
     kernel, columns = None, []
     for line in lines:
         words = line.split()
@@ -99,8 +99,10 @@ def times_of_text(lines):
             columns = ["#bytes", OF_RATE]
         elif words and all(is_number(word) for word in words):
             length = 0 if len(words) == 1 or columns[:1] == ["#repetitions"] else int(words[0])
-            # OSU: the length and the mean; a barrier has the mean alone.
-            title = next((title for title in columns if title in MEANS), None)
+            # OSU: the length and the mean; a barrier has the mean alone. Rates of messages have more
+            # digits than the times beside them.
+            means = [title for title in columns if title in MEANS]
+            title = OF_MESSAGES if OF_MESSAGES in means else next(iter(means), None)
             value = float(words[columns.index(title) if title else -1])
             if title == OF_MESSAGES:
                 ns = 1e9 / value

@@ -108,6 +108,16 @@ impl TransportError {
         Self::new(TransportErrorKind::InvalidArgument, text)
     }
 
+    /// A message of `length_bytes` was to be copied into `room_bytes` bytes.
+    #[cold]
+    pub fn no_room(length_bytes: usize, room_bytes: usize) -> Self {
+        let text = format!(
+            "an exchange in place of {length_bytes} bytes needs as much room, there are {room_bytes} \
+             (make it by room_in_place)"
+        );
+        Self::new(TransportErrorKind::InvalidArgument, text)
+    }
+
     /// Adds the rank on which the call was made.
     #[cold]
     #[must_use]
@@ -220,6 +230,7 @@ const _: () = assert!(size_of::<Result<()>>() == size_of::<usize>());
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transport::Transport as _;
 
     #[test]
     fn a_truncated_receive_says_who_sent_how_much() {
@@ -229,6 +240,19 @@ mod tests {
             "the message is too long (on rank 1, peer rank 3, tag 7, 64 bytes sent, 32 bytes expected)"
         );
         assert!(!error.ends_job());
+    }
+
+    #[test]
+    fn an_exchange_in_place_without_room_is_refused() {
+        let error = crate::local::run_alone(|t| {
+            let (message, room) = (&mut [0; 8], &mut [0; 7]);
+            t.blocked_exchange_in_place(0, Source::Any, Tag::new(1), message, room)
+        });
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "an exchange in place of 8 bytes needs as much room, there are 7 (make it by \
+             room_in_place) (on rank 0)"
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //!   imb-ext      those of windows whose epochs are fences
 //!   imb-rma      those of windows whose epochs are locks
 //!   imb-io       those of files
+//!   imb-p2p      those of messages between all ranks
 //!   osu          the OSU micro-benchmarks beyond these
 //! ```
 //!
@@ -35,6 +36,7 @@ pub mod health;
 pub mod imb;
 pub mod imb_ext;
 pub mod imb_io;
+pub mod imb_p2p;
 pub mod imb_rma;
 pub mod model;
 pub mod naive;
@@ -54,7 +56,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 10] {
+pub fn suites<T: Transport>() -> [Suite<T>; 11] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -65,6 +67,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 10] {
         imb_ext::kernels(),
         imb_rma::kernels(),
         imb_io::kernels(),
+        imb_p2p::kernels(),
         osu::kernels(),
     ]
 }

@@ -3,7 +3,7 @@
 
 use std::ops::DerefMut;
 
-use comet_core::kernel::buffers;
+use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
 
 /// One side of an echo.
@@ -136,21 +136,21 @@ impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
     }
 
     #[inline]
-    fn run_touched(&mut self, t: &T) -> Result<()> {
+    fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
         if !self.side.leads {
             self.receive(t)?;
-            buffers::read(t, self.incoming());
-            buffers::write(t, &mut self.message);
+            touch.read(t, self.incoming());
+            touch.write(t, &mut self.message);
             return self.send(t);
         }
-        buffers::write(t, &mut self.message);
+        touch.write(t, &mut self.message);
         if self.is_alone() {
             self.around_itself(t)?;
         } else {
             self.send(t)?;
             self.receive(t)?;
         }
-        buffers::read(t, self.incoming());
+        touch.read(t, self.incoming());
         Ok(())
     }
 
@@ -307,10 +307,10 @@ impl<T: Transport> Operation<T> for Crossing<T::Buffer> {
     }
 
     #[inline]
-    fn run_touched(&mut self, t: &T) -> Result<()> {
-        buffers::write(t, &mut self.message);
+    fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
+        touch.write(t, &mut self.message);
         self.cross(t)?;
-        buffers::read(t, &self.buffer);
+        touch.read(t, &self.buffer);
         self.turn();
         Ok(())
     }

@@ -5,7 +5,7 @@ use comet_core::event::{Event, Listener};
 use comet_core::kernel::harness::{self, Trial};
 use comet_core::kernel::{
     Axis, AxisKind, AxisUse, Buffers, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile,
-    RateKind, WINDOW, World,
+    RateKind, Touch, WINDOW, World,
 };
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::sweep;
@@ -226,6 +226,14 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("imb/biband", 2, &[0, 8], Err(empty));
     check("model/bisection", 3, &[0, 8], Err(empty));
     check("osu/bw", 2, &[1, 0, 8], Ok(()));
+    check("imb-p2p/pingpong", 4, &[8], Ok(()));
+    let odd = "pairs of all ranks need an even number of them, there are 3 (ask for -n 4)";
+    check("imb-p2p/pingping", 3, &[8], Err(odd));
+    check("imb-p2p/unirandom", 1, &[8], Err(lone));
+    let flat = "7 ranks make no torus of 2 dimensions with sides of at least 2 (ask for -n 4)";
+    check("imb-p2p/stencil2d", 7, &[8], Err(flat));
+    let flat = "4 ranks make no torus of 3 dimensions with sides of at least 2 (ask for -n 8)";
+    check("imb-p2p/stencil3d", 4, &[8], Err(flat));
     check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
     let beyond = "there is no rank 3 among 3 ranks (use 0 to 2)";
     check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
@@ -318,6 +326,9 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("imb/uniband", 5, &[256, 1000], 512_000);
     check("imb/biband", 5, &[256, 1000], 1_024_000);
     check("model/bisection", 5, &[64, 1000], 256_000);
+    check("imb-p2p/pingpong", 4, &[1000], 2000);
+    check("imb-p2p/birandom", 4, &[1000], 8000);
+    check("imb-p2p/stencil3d", 8, &[1000], 48_000);
     check("parkbench/comms3", 2, &[100], 200);
     check("parkbench/comms3", 4, &[100], 1200);
     check("parkbench/comms3", 5, &[100], 2000);
@@ -364,6 +375,14 @@ fn rates_agree_with_a_hand_computation() {
     messages("osu/mbw_mr", 5, &[1000, 0, 64], 128.0);
     messages("imb/uniband", 5, &[256, 1000], 512.0);
     messages("imb/biband", 5, &[256, 1000], 1024.0);
+    messages("imb-p2p/pingpong", 4, &[1000], 2.0);
+    messages("imb-p2p/pingping", 4, &[1000], 4.0);
+    messages("imb-p2p/unirandom", 5, &[1000], 5.0);
+    messages("imb-p2p/birandom", 5, &[1000], 10.0);
+    messages("imb-p2p/corandom", 5, &[1000], 5.0);
+    messages("imb-p2p/stencil2d", 4, &[1000], 16.0);
+    messages("imb-p2p/stencil3d", 8, &[1000], 48.0);
+    messages("imb-p2p/sendrecv_replace", 5, &[1000], 5.0);
     let of_cut = [(RateKind::Bisection, 256_000.0), (RateKind::Messages, 256.0)];
     check("model/bisection", 5, &[64, 1000], &of_cut);
 }
@@ -453,16 +472,37 @@ fn every_buffer_of_an_arena_is_verified() {
 
 #[test]
 fn touched_messages_are_verified() {
-    let trials = trials_with(Buffers::Touched);
+    let trials = trials_with(Buffers::Touched(Touch::Bytes));
     let touched: Vec<_> = trials.iter().filter(|trial| trial.1).map(|(trial, _)| trial).collect();
     let mut names: Vec<_> = touched.iter().map(|trial| trial.case.info.id()).collect();
     names.dedup();
-    let expected =
-        ["comet/echo", "comet/exchange", "parkbench/comms1", "model/pairs", "health/pairs"];
+    let expected = [
+        "comet/echo",
+        "comet/exchange",
+        "parkbench/comms1",
+        "model/pairs",
+        "health/pairs",
+        "imb-p2p/pingpong",
+        "imb-p2p/pingping",
+        "imb-p2p/unirandom",
+        "imb-p2p/birandom",
+        "imb-p2p/corandom",
+        "imb-p2p/sendrecv_replace",
+    ];
     assert_eq!(names, expected);
     for trial in touched {
         trial.passes(n_idle(&trial.case, 2));
         trial.notices_wrong_messages();
+    }
+    // Stencils need more ranks.
+    for (id, n_ranks) in [("imb-p2p/stencil2d", 4), ("imb-p2p/stencil3d", 8)] {
+        let topology = Topology::hypercube(n_ranks);
+        let trials = harness::trials(kernel(id), &topology, &echo_history(), |_| vec![1000]);
+        for touch in Touch::ALL {
+            let trial = Trial { buffers: Buffers::Touched(touch), ..trials[0].clone() };
+            trial.passes(0);
+            trial.notices_wrong_messages();
+        }
     }
 }
 
@@ -475,7 +515,7 @@ fn kernels_without_a_mode_of_buffers_are_refused_with_a_reason() {
         assert_eq!(world.admit(&case).unwrap_err(), expected);
     };
     check(
-        Buffers::Touched,
+        Buffers::Touched(Touch::Bytes),
         "comet/barrier does not touch messages between its calls (leave out --buffers touched)",
     );
     check(

@@ -495,6 +495,30 @@ impl Transport for Mpi {
         self.received(arrived, source, capacity_bytes)
     }
 
+    /// None: the library has room of its own.
+    fn room_in_place(&self, _: usize) -> Result<MpiBuffer> {
+        self.message_buffer(0)
+    }
+
+    /// `MPI_Sendrecv_replace`.
+    #[inline]
+    fn blocked_exchange_in_place(
+        &self,
+        destination: Rank,
+        source: Source,
+        tag: Tag,
+        message: &mut [u8],
+        _: &mut [u8],
+    ) -> Result<Status> {
+        require_rank(self, destination)?;
+        require_source(self, source)?;
+        let capacity_bytes = message.len();
+        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
+        let exchange = || self.comm.exchange_in_place(message, (destination, source), tag);
+        let arrived = self.waiting(waiting, exchange);
+        self.received(arrived, source, capacity_bytes)
+    }
+
     #[inline]
     fn barrier(&self) -> Result<()> {
         self.call_of_all(Source::Any, Comm::barrier)

@@ -221,13 +221,13 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.run_budget_ns = effort.budget.map(ns);
     settings.pause_ns = effort.pause.map_or(0, ns);
     settings.repetitions = effort.repetitions;
-    settings.loop_limits = effort.loop_limits();
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples;
     if effort.time.is_none() {
         simulated::sample_exactly(&mut settings, origin, simulated::most_ranks(&args.world));
     }
     method.apply(&mut settings, cases.profile == Profile::Full);
+    settings.loop_limits = effort.loop_limits(settings.rules);
     settings
 }
 

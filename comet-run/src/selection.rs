@@ -18,6 +18,8 @@ use crate::exit;
 
 /// Names of quantities and of operations of MPI, and the kernels that measure them.
 const COMMON: [(&str, &str); 2] = [("latency", "comet/echo"), ("bandwidth", "osu/bw")];
+/// The suite whose names mean kernels of other suites that have them too.
+const LAST_SUITE: &str = "imb-p2p";
 /// The most names that are suggested instead of one that is not there.
 const MAX_GUESSES: usize = 3;
 /// Operations that no kernel measures, and the nearest kernel with what it does.
@@ -80,20 +82,28 @@ pub(crate) fn find(
     if name.contains('*') {
         return find_glob(name, &matching(&|info| glob_accepts(name, info)));
     }
+    match called(name, catalogue).as_slice() {
+        [] => Err(unknown(name, catalogue)),
+        [info] => Ok(vec![info]),
+        several => Err(ambiguous(name, several)),
+    }
+}
+
+/// Kernels that `name` means as their name, their id or one of their aliases: those of the suites that go
+/// before others.
+fn called(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
     let common = COMMON.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
-    let called = matching(&|info| {
+    let is_called = |info: &&&'static KernelInfo| {
         let is_name = |alias: &str| alias.eq_ignore_ascii_case(name);
         let is_alias =
             |alias: &&str| is_name(alias) || alias.split_once(':').is_some_and(|of| is_name(of.1));
         info.id().eq_ignore_ascii_case(common.map_or(name, |(_, id)| *id))
             || is_name(info.name)
             || info.aliases.iter().any(is_alias)
-    });
-    match prefer_default(&called).as_slice() {
-        [] => Err(unknown(name, catalogue)),
-        [info] => Ok(vec![info]),
-        several => Err(ambiguous(name, several)),
-    }
+    };
+    let called: Vec<_> = catalogue.iter().filter(is_called).copied().collect();
+    let called = prefer(&called, |suite| DEFAULT_SUITES.contains(&suite));
+    prefer(&called, |suite| suite != LAST_SUITE)
 }
 
 fn find_glob(
@@ -105,13 +115,19 @@ fn find_glob(
         return Err(exit::refuse(exit::NOTHING, message));
     }
     // A pattern that names a suite means what it says.
-    Ok(if pattern.contains('/') { matches.to_vec() } else { prefer_default(matches) })
+    Ok(if pattern.contains('/') {
+        matches.to_vec()
+    } else {
+        prefer(matches, |suite| DEFAULT_SUITES.contains(&suite))
+    })
 }
 
-/// The kernels of the default suites among `infos`, or all if none is.
-fn prefer_default(infos: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
-    let is_default = |info: &&&KernelInfo| DEFAULT_SUITES.contains(&info.suite);
-    let preferred: Vec<_> = infos.iter().filter(is_default).copied().collect();
+/// The kernels among `infos` whose suites are preferred, or all if none is.
+fn prefer(
+    infos: &[&'static KernelInfo],
+    is_preferred: impl Fn(&str) -> bool,
+) -> Vec<&'static KernelInfo> {
+    let preferred: Vec<_> = infos.iter().copied().filter(|info| is_preferred(info.suite)).collect();
     if preferred.is_empty() { infos.to_vec() } else { preferred }
 }
 
@@ -182,7 +198,9 @@ pub(crate) fn words(catalogue: &[&'static KernelInfo]) -> Vec<String> {
     let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));
     let mut words = vec!["all".to_owned()];
     words.extend(catalogue::suites(catalogue).into_iter().map(str::to_owned));
-    words.extend(catalogue.iter().map(|info| info.name.to_owned()));
+    // Some names mean kernels of other suites, of which they are aliases.
+    let is_own = |info: &&&KernelInfo| contains(&called(info.name, catalogue), info);
+    words.extend(catalogue.iter().filter(is_own).map(|info| info.name.to_owned()));
     words.extend(COMMON.iter().map(|(word, _)| (*word).to_owned()));
     words.extend(catalogue.iter().map(|info| info.id()));
     words.extend(aliases().chain(short).map(str::to_owned));
@@ -276,8 +294,15 @@ mod tests {
     };
     static IMB: KernelInfo = KernelInfo { suite: "imb", name: "twice", aliases: &[], ..BLANK };
     static OSU: KernelInfo = KernelInfo { suite: "osu", name: "twice", aliases: &[], ..BLANK };
-    static CATALOGUE: [&KernelInfo; 9] =
-        [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &COPY, &IMB, &OSU];
+    static ONCE: KernelInfo = KernelInfo { suite: "imb", name: "once", aliases: &[], ..BLANK };
+    static P2P: KernelInfo = KernelInfo {
+        suite: "imb-p2p",
+        name: "pingpong",
+        aliases: &["IMB-P2P:PingPong", "IMB-P2P:Once"],
+        ..BLANK
+    };
+    static CATALOGUE: [&KernelInfo; 11] =
+        [&ECHO, &BARRIER, &CONTENTION, &SHIFT, &ROW, &NAIVE, &COPY, &IMB, &ONCE, &OSU, &P2P];
 
     fn selected(names: &str) -> anyhow::Result<Selection> {
         let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
@@ -298,6 +323,8 @@ mod tests {
             ("imb:pingpong", "comet/echo"),
             ("pingpong", "comet/echo"),
             ("Latency", "comet/echo"),
+            ("once", "imb/once"),
+            ("IMB-P2P:Once", "imb-p2p/pingpong"),
             // A star stands for any text.
             ("*_broadcast", "matrix/row_broadcast"),
             ("naive/*", "naive/barrier"),
@@ -326,6 +353,7 @@ mod tests {
         check(&ECHO, &["echo", "latency", "comet/echo", "IMB:PingPong", "PingPong"]);
         check(&NAIVE, &["naive/barrier"]);
         check(&IMB, &["imb/twice"]);
+        check(&P2P, &["imb-p2p/pingpong", "IMB-P2P:PingPong", "IMB-P2P:Once"]);
     }
 
     #[test]
@@ -349,8 +377,7 @@ mod tests {
     #[test]
     fn a_name_of_no_or_of_several_kernels_is_refused_with_what_it_may_mean() {
         let tail = "(comet-run list shows all kernels)";
-        let suites =
-            "suites are comet, matrix, naive, model, imb, osu; comet-run list shows all kernels)";
+        let suites = "suites are comet, matrix, naive, model, imb, osu, imb-p2p; comet-run list shows all kernels)";
         let unknown = "is no kernel, suite or alias";
         for (name, message, code) in [
             ("x*", format!("no kernel matches 'x*' {tail}"), exit::NOTHING),

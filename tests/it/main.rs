@@ -18,6 +18,7 @@ mod method;
 mod odd;
 mod outputs;
 mod outside;
+mod p2p;
 mod remote;
 mod runs;
 mod simulation;

@@ -21,6 +21,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         messages_of_a_pair_do_not_overtake,
         messages_of_one_of_several_tags_keep_order,
         both_ends_of_an_exchange_get_their_message,
+        an_exchange_in_place_leaves_what_arrived,
         a_rank_receives_what_it_sends_to_itself,
         a_rank_receives_from_itself_as_it_has_asked,
     ]
@@ -106,6 +107,19 @@ fn both_ends_of_an_exchange_get_their_message<T: Transport>(t: &T, found: &Found
         let result = t.blocked_exchange(to.destination, &message, from.from(), &mut buffer, TAG);
         found.require_arrival(&from, result, &buffer)?;
         found.require_content(&to, &message);
+    }
+    Ok(())
+}
+
+fn an_exchange_in_place_leaves_what_arrived<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    for (index, length_bytes) in LENGTHS_BYTES.into_iter().chain([LONG_BYTES]).enumerate() {
+        let (source, destination) = (previous(t), t.rank());
+        let from = Envelope { source, destination, tag: TAG, length_bytes, index };
+        let to = Envelope { source: t.rank(), destination: next(t), ..from };
+        let (mut message, mut room) = (to.message(t)?, t.room_in_place(length_bytes)?);
+        let result =
+            t.blocked_exchange_in_place(to.destination, from.from(), TAG, &mut message, &mut room);
+        found.require_arrival(&from, result, &message)?;
     }
     Ok(())
 }

@@ -34,6 +34,7 @@ enum Fault {
     ClockGoesBackwards,
     ClockIsNotGlobal,
     StrangersReportNoRank,
+    ExchangesInPlaceKeepTheirMessage,
     LineTimeIsToldToOneRank,
     NeighboursChangePlaces,
     MessagesOfNeighboursAreStale,
@@ -130,6 +131,12 @@ impl Twist for Flaw {
             *value = value.next_down();
         }
         Ok(())
+    }
+
+    fn exchanged_in_place(&self, sent: &[u8], message: &mut [u8]) {
+        if self.has(Fault::ExchangesInPlaceKeepTheirMessage) {
+            message.copy_from_slice(sent);
+        }
     }
 
     fn collected(&self, call: &Collective, output: &mut [u8]) {
@@ -231,6 +238,8 @@ fn every_fault_is_noticed() {
     check(Fault::ClockIsNotGlobal, "a_global_clock_reads_no_earlier_on_arrival");
     let name = "two_ranks_learn_the_time_of_a_line_or_none";
     check(Fault::LineTimeIsToldToOneRank, name);
+    let name = "an_exchange_in_place_leaves_what_arrived";
+    check(Fault::ExchangesInPlaceKeepTheirMessage, name);
     check(Fault::StrangersReportNoRank, "ranks_that_do_not_exist_are_refused");
     let name = "neighbours_get_the_message_of_each_source";
     check(Fault::NeighboursChangePlaces, name);

@@ -52,6 +52,9 @@ pub(crate) trait Twist: Clone + Debug {
         inner.global_sum_vector(values)
     }
 
+    /// Changes `message`, which has come to the place of `sent`.
+    fn exchanged_in_place(&self, _sent: &[u8], _message: &mut [u8]) {}
+
     fn collected(&self, _call: &Collective, _output: &mut [u8]) {}
 
     /// True if the call of this name on a window is left out.
@@ -279,6 +282,20 @@ impl<W: Twist> Transport for Twisted<'_, W> {
 
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         self.twist.blocked_send(&self.inner, destination, tag, message)
+    }
+
+    fn blocked_exchange_in_place(
+        &self,
+        destination: Rank,
+        source: Source,
+        tag: Tag,
+        message: &mut [u8],
+        _: &mut [u8],
+    ) -> Result<Status> {
+        let sent = message.to_vec();
+        let status = self.blocked_exchange(destination, &sent, source, message, tag)?;
+        self.twist.exchanged_in_place(&sent, message);
+        Ok(status)
     }
 
     fn barrier(&self) -> Result<()> {

@@ -3,7 +3,6 @@
 use super::conductor::{Conductor, Interruption, Refusal};
 use super::passes::are_of_one_sweep;
 use super::point::CaseState;
-use super::rules::Rules;
 use crate::event::Failure;
 use crate::kernel::{Case, refusal};
 use crate::transport::Transport;
@@ -69,7 +68,7 @@ impl<T: Transport> Conductor<'_, T> {
         let limit_ns = self.settings.loop_limits.sweep_ns;
         let own_ns = self.stage.t.now_ns() - begun_ns;
         let spent_ns = real(self.elapsed.of_sweep_ns(case) + own_ns);
-        if self.settings.rules != Rules::Imb || spent_ns <= limit_ns {
+        if self.settings.rules.loop_limits().is_none() || spent_ns <= limit_ns {
             return Ok(());
         }
         Err(Interruption::refuse(Failure::Skipped, None, refusal::of_time(spent_ns, limit_ns)))

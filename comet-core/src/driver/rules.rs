@@ -19,6 +19,8 @@ pub enum Rules {
     /// Intel MPI Benchmarks 2021: one loop whose length follows from the message's, or as many
     /// single calls of a collective, each with a barrier behind it.
     Imb,
+    /// IMB-P2P of the same version: one loop whose length follows from the message's alone.
+    ImbP2p,
     /// OSU micro-benchmarks: fixed counts, after a warm-up.
     Osu,
     /// `SKaMPI` 5: single operations until the standard error of the mean is small.
@@ -43,7 +45,9 @@ pub(super) struct Counts {
 
 /// Operations of IMB for a short message.
 const IMB_OPERATIONS: u32 = 1000;
-/// The same where each operation is complete before the next one begins (`MSGS_NONAGGR`).
+/// The same of IMB-P2P.
+const P2P_OPERATIONS: u32 = 100_000;
+/// Operations of IMB where each is complete before the next one begins (`MSGS_NONAGGR`).
 const IMB_COMPLETED: u32 = 100;
 
 /// Data and time of a loop of IMB at most, whatever the number of its operations.
@@ -95,6 +99,8 @@ impl LoopLimits {
     /// The limits of IMB: 40 MiB in 10 s, and 21 times as long for its lengths from 1 B to 4 MiB.
     pub const IMB: Self =
         Self { bytes: 40 << 20, ns: 10e9, sweep_ns: 210e9, multiples: None, completed: None };
+    /// The limits of IMB-P2P: 800 MiB.
+    pub const IMB_P2P: Self = Self { bytes: 800 << 20, ..Self::NONE };
     /// None: a loop has the operations that were asked for.
     pub const NONE: Self =
         Self { bytes: u64::MAX, ns: f64::INFINITY, sweep_ns: f64::INFINITY, ..Self::IMB };
@@ -118,15 +124,16 @@ impl Counts {
 impl Rules {
     /// Whether messages are sent from buffers into which nothing is received.
     pub fn are_untouched(self) -> bool {
-        matches!(self, Self::Imb | Self::Osu)
+        matches!(self, Self::Imb | Self::ImbP2p | Self::Osu)
     }
 
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Comet, Self::Imb, Self::Osu, Self::Skampi, Self::Thesis];
+    pub const ALL: [Self; 6] =
+        [Self::Comet, Self::Imb, Self::ImbP2p, Self::Osu, Self::Skampi, Self::Thesis];
 
     /// Name on the command line and in the record.
     pub fn name(self) -> &'static str {
-        ["comet", "imb", "osu", "skampi", "thesis"][self as usize]
+        ["comet", "imb", "imb-p2p", "osu", "skampi", "thesis"][self as usize]
     }
 
     /// The definition of the collective operation `info` under these rules, if it is not the
@@ -136,21 +143,34 @@ impl Rules {
             Self::Comet | Self::Thesis => None,
             // IMB times a loop of barriers or of transfers to neighbours or in windows, and each call
             // of a collective.
-            Self::Imb if is_loop(info) => Some(Definition::LoopMean),
-            Self::Imb | Self::Osu => Some(Definition::CallMean),
+            Self::Imb | Self::ImbP2p if is_loop(info) => Some(Definition::LoopMean),
+            Self::Imb | Self::ImbP2p | Self::Osu => Some(Definition::CallMean),
             Self::Skampi => Some(Definition::MaxLocal),
         }
     }
 
     /// Synchronisation under these rules, if they fix it.
     pub fn sync(self) -> Option<StartSync> {
-        matches!(self, Self::Imb | Self::Osu).then_some(StartSync::Barrier)
+        matches!(self, Self::Imb | Self::ImbP2p | Self::Osu).then_some(StartSync::Barrier)
     }
 
     /// Barriers of all ranks between the operations that go before a loop and its first clock read
     /// (`N_BARR` of IMB).
     pub(super) fn n_barriers(self) -> u32 {
-        if self == Self::Imb { 2 } else { 0 }
+        match self {
+            Self::Imb => 2,
+            Self::ImbP2p => 1,
+            _ => 0,
+        }
+    }
+
+    /// Limits of a loop, unless the user chooses some; `None` for rules that know none.
+    pub fn loop_limits(self) -> Option<LoopLimits> {
+        match self {
+            Self::Imb => Some(LoopLimits::IMB),
+            Self::ImbP2p => Some(LoopLimits::IMB_P2P),
+            _ => None,
+        }
     }
 
     /// The figure of `series` that these rules quote.
@@ -159,7 +179,7 @@ impl Rules {
             Self::Comet if series.quote_minimum => Quote::LeastOf20,
             Self::Thesis if series.quote_minimum => Quote::Min,
             Self::Comet => Quote::Median,
-            Self::Imb | Self::Osu => Quote::Mean,
+            Self::Imb | Self::ImbP2p | Self::Osu => Quote::Mean,
             Self::Skampi => Quote::MiddleMean,
             Self::Thesis => Quote::Corrected,
         }
@@ -171,7 +191,7 @@ impl Rules {
     pub(super) fn is_preempted(self, n_switches: u64, n_samples: usize) -> bool {
         match self {
             Self::Comet | Self::Skampi => 10 * n_switches > n_samples as u64,
-            Self::Imb | Self::Osu | Self::Thesis => n_switches > 0,
+            Self::Imb | Self::ImbP2p | Self::Osu | Self::Thesis => n_switches > 0,
         }
     }
 
@@ -207,6 +227,16 @@ impl Rules {
                 let of_ranks = limits.multiples.and_then(|of| of.operations(case, n_ranks, most));
                 let n = of_ranks.unwrap_or(by_length.min(by_time));
                 Some(one_loop(n, (n / 10).max(10).min(n)))
+            }
+            Self::ImbP2p => {
+                let most = repetitions.unwrap_or(P2P_OPERATIONS).max(1);
+                let by_length = match length_bytes {
+                    0 => most,
+                    n => to_u32((real(limits.bytes) / real(n)).round()).clamp(1, most),
+                };
+                let by_time = to_u32((limits.ns / probe.slowest_ns().max(1.0)).max(1.0));
+                let n = by_length.min(by_time);
+                Some(one_loop(n, (n / 10).max(1).min(n - 1)))
             }
             Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),
             Self::Skampi => {
@@ -306,6 +336,32 @@ mod tests {
     }
 
     #[test]
+    fn loops_of_imb_p2p_follow_from_the_length_alone_rounded_to_the_nearest() {
+        let check = |length, repetitions, limits, expected| {
+            let (cost_ns, median_cost_ns, pair_bias_ns, loop_ns) = (0.0, 0.0, 0.0, 0.0);
+            let (step_ns, gaps) = (None, None);
+            let clock =
+                ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
+            let (case, of_ranks) = (Case::new(&SEND, &[length]), (limits, 2));
+            let slow = Probe { series_ns: [Some(1e12), None, None, None], ..Probe::default() };
+            let counts = Rules::ImbP2p.counts(&case, clock, slow, repetitions, of_ranks).unwrap();
+            assert_eq!((counts.repetitions, counts.settle), expected, "{length} {repetitions:?}");
+        };
+        let p2p = LoopLimits::IMB_P2P;
+        check(0, None, p2p, (100_000, 10_000));
+        check(8192, None, p2p, (100_000, 10_000));
+        check(16_384, None, p2p, (51_200, 5120));
+        // 279.62, 0.8 and 0.4.
+        check(3_000_000, None, p2p, (280, 28));
+        check(1 << 30, None, p2p, (1, 0));
+        check(1 << 31, None, p2p, (1, 0));
+        check(8, Some(20), p2p, (20, 2));
+        check(8, Some(5), p2p, (5, 1));
+        check(8, Some(1), p2p, (1, 0));
+        check(1 << 20, Some(20), LoopLimits { bytes: 1 << 20, ..p2p }, (1, 0));
+    }
+
+    #[test]
     fn loops_are_timed_as_such_by_the_rules_of_imb() {
         static CALLS: KernelInfo =
             KernelInfo { series: &[Series::completion("call")], ..KernelInfo::collective("test") };
@@ -319,6 +375,7 @@ mod tests {
         assert_eq!(of(&CALLS), Some(Definition::CallMean));
         assert_eq!(of(&BARRIERS), Some(Definition::LoopMean));
         assert_eq!(of(&ROUNDS), Some(Definition::LoopMean));
+        assert_eq!(Rules::ImbP2p.definition(&ROUNDS), Some(Definition::LoopMean));
     }
 
     #[test]

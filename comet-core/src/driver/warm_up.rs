@@ -153,7 +153,9 @@ impl<T: Transport> Conductor<'_, T> {
         let settings = self.settings;
         let timing = case.info.timing_under(settings.definition(case.info));
         let repetitions = match counts {
-            Some(counts) if settings.repetitions.is_none() || settings.rules == Rules::Imb => {
+            Some(counts)
+                if settings.repetitions.is_none() || settings.rules.loop_limits().is_some() =>
+            {
                 counts.repetitions
             }
             _ => probe::repetitions(settings, timing, self.clock, probe),

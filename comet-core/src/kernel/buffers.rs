@@ -37,25 +37,39 @@ pub enum Buffers {
     /// The same for a cache size of the user's, in bytes (`-off_cache` of IMB).
     OffCache(u64),
     /// The same buffers; messages are written before they are sent and read after they were received.
-    Touched,
+    Touched(Touch),
+}
+
+/// Work of a rank on its messages between its calls: it writes to each cache line of a message before it
+/// sends it, and reads one that it has received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Touch {
+    /// Lines are written, and each byte is read.
+    Bytes,
+    /// Lines are written, and a byte of each is read (`-msgwr` and `-msgrd` of IMB-P2P).
+    Lines,
+    /// Lines are written alone.
+    Sent,
+    /// A byte of each line is read alone.
+    Received,
 }
 
 impl Buffers {
     /// Name in the record and on the command line (`same`, `rotate`, `offcache:33554432`,
-    /// `touched`).
+    /// `touched`, `touched:lines`).
     pub fn name(self) -> String {
         match self {
             Self::Same => "same".into(),
             Self::Rotate(_) => "rotate".into(),
             Self::OffCache(bytes) => format!("offcache:{bytes}"),
-            Self::Touched => "touched".into(),
+            Self::Touched(touch) => touch.name().into(),
         }
     }
 
     /// Size of the cache that buffers have to leave, in bytes; `None` if they stay.
     pub fn cache_bytes(self) -> Option<u64> {
         match self {
-            Self::Same | Self::Touched => None,
+            Self::Same | Self::Touched(_) => None,
             Self::Rotate(bytes) | Self::OffCache(bytes) => Some(bytes),
         }
     }
@@ -66,7 +80,7 @@ impl Buffers {
     /// If the transport fails.
     pub(crate) fn agree<T: Transport>(self, t: &T) -> Result<Self> {
         let (mode, bytes): (fn(u64) -> Self, u64) = match self {
-            Self::Same | Self::Touched => return Ok(self),
+            Self::Same | Self::Touched(_) => return Ok(self),
             Self::Rotate(bytes) => (Self::Rotate, bytes),
             Self::OffCache(bytes) => (Self::OffCache, bytes),
         };
@@ -101,7 +115,7 @@ impl Buffers {
             Self::Rotate(_) | Self::OffCache(_) => {
                 (info.is_movable, "has no buffers that other repetitions could replace")
             }
-            Self::Touched => (info.is_touchable, "does not touch messages between its calls"),
+            Self::Touched(_) => (info.is_touchable, "does not touch messages between its calls"),
         };
         if is_admitted {
             return Ok(());
@@ -110,26 +124,51 @@ impl Buffers {
     }
 }
 
-/// Writes to each cache line of `message`, which keeps its contents: the work of a rank that makes a
-/// message. A simulated machine charges a copy.
-#[inline]
-pub fn write<T: Transport>(t: &T, message: &mut [u8]) {
-    let bytes = message.len();
-    t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
-        for line in message.chunks_mut(LINE_BYTES) {
-            // The compiler does not know that it is the same byte.
-            line[0] = black_box(line[0]);
-        }
-    });
-}
+impl Touch {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Bytes, Self::Lines, Self::Sent, Self::Received];
 
-/// Reads each byte of `message`: the work of a rank that uses one. A simulated machine charges a sum
-/// of as many doubles.
-#[inline]
-pub fn read<T: Transport>(t: &T, message: &[u8]) {
-    t.compute(Work::Reduce { n: message.len().div_ceil(size_of::<f64>()) }, || {
-        black_box(message.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)));
-    });
+    /// Name of the mode of buffers.
+    pub const fn name(self) -> &'static str {
+        ["touched", "touched:lines", "touched:sent", "touched:received"][self as usize]
+    }
+
+    /// Writes to each cache line of `message`, which keeps its contents: the work of a rank that makes a
+    /// message. A simulated machine charges a copy.
+    #[inline]
+    pub fn write<T: Transport>(self, t: &T, message: &mut [u8]) {
+        if self == Self::Received {
+            return;
+        }
+        let bytes = message.len();
+        t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
+            // The compiler does not know that it is the same byte.
+            let same = black_box(0);
+            for line in message.chunks_mut(LINE_BYTES) {
+                line[0] ^= same;
+            }
+        });
+    }
+
+    /// Reads each byte of `message`, or one of each cache line: the work of a rank that uses one. A
+    /// simulated machine charges a sum of as many doubles, or of one for each line.
+    #[inline]
+    pub fn read<T: Transport>(self, t: &T, message: &[u8]) {
+        let sum = |sum: u8, byte: &u8| sum.wrapping_add(*byte);
+        match self {
+            Self::Bytes => {
+                t.compute(Work::Reduce { n: message.len().div_ceil(size_of::<f64>()) }, || {
+                    black_box(message.iter().fold(0, sum));
+                });
+            }
+            Self::Lines | Self::Received => {
+                t.compute(Work::Reduce { n: message.len().div_ceil(LINE_BYTES) }, || {
+                    black_box(message.iter().step_by(LINE_BYTES).fold(0, sum));
+                });
+            }
+            Self::Sent => (),
+        }
+    }
 }
 
 /// Parts of a rank that take turns, or one part whose messages are touched.
@@ -180,9 +219,15 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
         let index = self.next;
         self.next = if index + 1 == self.parts.len() { 0 } else { index + 1 };
         match self.buffers {
-            Buffers::Touched => self.parts[index].run_touched(t),
+            Buffers::Touched(touch) => self.parts[index].run_touched(t, touch),
             _ => self.parts[index].run(t),
         }
+    }
+
+    /// Those of a kernel whose buffers move have no common end.
+    #[inline]
+    fn conclude(&mut self, t: &T) -> Result<()> {
+        self.parts[0].conclude(t)
     }
 
     /// Checks each part that ran, after its own number of runs.
@@ -212,10 +257,11 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         for part in &mut self.parts {
             part.verify(t, check)?;
-            if self.buffers == Buffers::Touched {
+            if let Buffers::Touched(touch) = self.buffers {
                 part.fill(check.seeds());
                 part.begin(t)?;
-                part.run_touched(t)?;
+                part.run_touched(t, touch)?;
+                part.conclude(t)?;
                 part.end(t)?;
                 part.check(check);
             }
@@ -246,9 +292,11 @@ mod tests {
     fn a_touched_message_keeps_its_contents() {
         crate::local::run_alone(|t| {
             let mut message: Vec<u8> = (0..=255).collect();
-            write(t, &mut message);
-            read(t, &message);
-            assert_eq!(message, (0..=255).collect::<Vec<u8>>());
+            for touch in Touch::ALL {
+                touch.write(t, &mut message);
+                touch.read(t, &message);
+                assert_eq!(message, (0..=255).collect::<Vec<u8>>());
+            }
         });
     }
 }

@@ -19,7 +19,7 @@ pub use axis::{
     ALGORITHM, Axis, AxisKind, AxisUse, DATATYPE, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N,
     PROCS, Profile, ROOT, VECTOR_LENGTH, WINDOW,
 };
-pub use buffers::Buffers;
+pub use buffers::{Buffers, Touch};
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};
 pub use cast::Cast;
 pub use check::{Checker, Seeds};

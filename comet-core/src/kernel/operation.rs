@@ -2,7 +2,7 @@
 //! same buffers is verified and timed.
 
 use super::Kernel;
-use super::buffers::{self, Buffers, Others};
+use super::buffers::{self, Buffers, Others, Touch};
 use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
 use super::info::{Class, KernelInfo};
@@ -34,13 +34,14 @@ pub trait Operation<T: Transport> {
         Ok(())
     }
 
-    /// The operation once, in which the rank [writes](super::buffers::write) each message before it
-    /// sends it, and [reads](super::buffers::read) each one that it has received; for kernels that are
+    /// The operation once, in which the rank [writes](Touch::write) each message before it sends it, and
+    /// [reads](Touch::read) each one that it has received; for kernels that are
     /// [touchable](KernelInfo::is_touchable).
     ///
     /// # Errors
     /// If the transport fails.
-    fn run_touched(&mut self, t: &T) -> Result<()> {
+    fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
+        let _ = touch;
         self.run(t)
     }
 

@@ -8,11 +8,13 @@
 mod grid;
 mod mesh;
 mod metric;
+mod stencil;
 mod torus;
 
 pub use grid::RankGrid;
 pub use mesh::{Mesh, Neighbours, gray};
 pub use metric::Metric;
+pub use stencil::stencil_sides;
 pub use torus::{MAX_TORUS_DIMENSIONS, torus_sides};
 
 use std::borrow::Cow;

@@ -312,6 +312,44 @@ pub trait Transport: RawTransport + Sized {
         })
     }
 
+    /// Room for [`blocked_exchange_in_place`](Self::blocked_exchange_in_place) of `length_bytes`: as much,
+    /// or none where the transport has a call that needs none.
+    ///
+    /// # Errors
+    /// If there is not that much memory.
+    fn room_in_place(&self, length_bytes: usize) -> Result<Self::Buffer> {
+        self.message_buffer(length_bytes)
+    }
+
+    /// Sends `message` to `destination`, and receives from `source` into its place a message that is as
+    /// long at the most (`MPI_Sendrecv_replace`: MPI-4.1 section 3.10). By default `message` is sent from
+    /// a copy in `room`, which [`room_in_place`](Self::room_in_place) has made for that length.
+    ///
+    /// # Errors
+    /// Those of [`blocked_exchange`](Self::blocked_exchange), and
+    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if `room` is too short.
+    #[inline]
+    #[track_caller]
+    fn blocked_exchange_in_place(
+        &self,
+        destination: Rank,
+        source: Source,
+        tag: Tag,
+        message: &mut [u8],
+        room: &mut [u8],
+    ) -> Result<Status> {
+        let bytes = message.len();
+        let room_bytes = room.len();
+        let Some(copy) = room.get_mut(..bytes) else {
+            return Err(
+                TransportError::no_room(bytes, room_bytes).on_rank(self.global_rank(self.rank()))
+            );
+        };
+        let work = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
+        self.compute(work, || copy.copy_from_slice(message));
+        self.blocked_exchange(destination, copy, source, message, tag)
+    }
+
     /// Returns after every rank has called it (MPI-4.1 section 6.3).
     ///
     /// # Errors

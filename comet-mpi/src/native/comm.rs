@@ -252,6 +252,27 @@ impl Comm {
         self.arrived("MPI_Sendrecv", code, &status)
     }
 
+    /// `MPI_Sendrecv_replace` (section 3.10).
+    #[inline]
+    pub(crate) fn exchange_in_place(
+        &self,
+        message: &mut [u8],
+        (to, from): (Rank, Source),
+        tag: Tag,
+    ) -> Arrived {
+        let mut status = empty_status();
+        let code = self.with_type(message.len(), |count, kind| {
+            let (place, written) = (message.as_mut_ptr().cast(), &raw mut status);
+            let (to, from, tag) = (to_c(to), source_to_c(from), c_int::from(tag.value()));
+            // SAFETY: the message is borrowed for the whole call, which reads and writes no more than
+            // its length, and writes the status.
+            unsafe {
+                ffi::MPI_Sendrecv_replace(place, count, kind, to, tag, from, tag, self.raw, written)
+            }
+        });
+        self.arrived("MPI_Sendrecv_replace", code, &status)
+    }
+
     /// `MPI_Iprobe` (section 3.8.1).
     #[inline]
     pub(crate) fn probe(&self, from: Source, tag: Tag) -> Outcome<Option<Status>> {

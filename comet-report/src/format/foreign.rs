@@ -27,6 +27,12 @@ pub(super) trait Layout {
         &[]
     }
 
+    /// The lines of a block in place of its head and of all its rows, where the suite has some for a
+    /// benchmark that cannot run as `point` was to.
+    fn refused(&self, _block: &Block<'_>, _point: &Point) -> Option<String> {
+        None
+    }
+
     /// Text before the rows of a block; the first point of the block before it where that is the same
     /// benchmark on the same ranks.
     fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String;
@@ -93,7 +99,7 @@ pub(super) fn writer<'a>(
     layout: impl Layout + 'a,
     out: Box<dyn Write + 'a>,
 ) -> Box<dyn RecordSink + 'a> {
-    let mut blocks = Blocks { layout, run: None, open: None, last_reason: None };
+    let mut blocks = Blocks { layout, run: None, open: None, is_refused: false, last_reason: None };
     Stream::boxed(out, false, move |record, out| out.write_all(blocks.text(record).as_bytes()))
 }
 
@@ -103,6 +109,8 @@ struct Blocks<L> {
     run: Option<Box<Run>>,
     /// Benchmark of the block, and its first point.
     open: Option<(&'static Benchmark, Point)>,
+    /// True if other lines stand in its place.
+    is_refused: bool,
     /// Reason why the last point was left out, if it was.
     last_reason: Option<String>,
 }
@@ -126,7 +134,7 @@ impl<L: Layout> Blocks<L> {
     }
 
     fn point(&mut self, point: &Point) -> String {
-        let Self { layout, run, open, last_reason } = self;
+        let Self { layout, run, open, is_refused, last_reason } = self;
         let run = run.as_deref();
         let benchmark = match benchmark_of(layout.family(), point) {
             Ok(benchmark) => benchmark,
@@ -140,8 +148,14 @@ impl<L: Layout> Blocks<L> {
         if !goes_on {
             text = layout.close();
             let block = Block { run, benchmark, first: point };
-            text += &layout.head(&block, before.map(|block| block.first));
+            let refused = layout.refused(&block, point);
+            *is_refused = refused.is_some();
+            let head = || layout.head(&block, before.map(|block| block.first));
+            text += &refused.unwrap_or_else(head);
             *open = Some((benchmark, point.without_samples()));
+        }
+        if *is_refused {
+            return text;
         }
         let first = open.as_ref().map_or(point, |(_, first)| first);
         if matches!(point.status(), PointStatus::Ok | PointStatus::CheckFailed)
@@ -193,7 +207,7 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "work_us" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "work_us" | "buffers" => family == imb::SUITE.family,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
         | "layout" | "memory" | "sync"
             if family == osu::SUITE.family =>

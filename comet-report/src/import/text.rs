@@ -52,6 +52,8 @@ pub(super) fn parse(
         let line = line.trim();
         let mut next = None;
         if let Some(name) = line.strip_prefix("# Benchmarking ") {
+            // The sides of a torus stand behind some.
+            let name = name.split(" (").next().unwrap_or(name);
             next = Some(Block::of(suite, name.trim().to_owned()));
         } else if let Some(banner) = line.strip_prefix("# OSU ") {
             let (title, release) = banner.rsplit_once(" v").unwrap_or((banner, ""));
@@ -93,7 +95,8 @@ pub(super) fn parse(
 fn title(line: &str) -> Option<String> {
     let is_title = line.contains("MPI Benchmark") || line.contains("in the layout of IMB");
     let of_suite = line.rsplit_once("IMB").map_or(line, |(_, rest)| rest);
-    if is_title { version(of_suite) } else { None }
+    // The name of a part is the last word but one of some.
+    if is_title { version(of_suite).or_else(|| version(line)) } else { None }
 }
 
 /// The first word of `text` that is a version: digits, after a `v` or nothing.
@@ -307,7 +310,11 @@ impl Block {
         }
         let n_ranks = self.n_ranks.filter(|n_ranks| RANKS.contains(n_ranks)).or(around.n_ranks);
         let Some(n_ranks) = n_ranks else { return Err(ImportError::Ranks { kernel: self.name }) };
-        let unit = unit(self.suite, &self.rows);
+        let unit = match self.benchmark.map(|benchmark| benchmark.numbers) {
+            Some(Numbers::RoundTrips) => (n_ranks / 2, self.suite.megabytes[0]),
+            Some(numbers) if numbers.counts_all() => (n_ranks, self.suite.megabytes[0]),
+            _ => unit(self.suite, &self.rows),
+        };
         Ok(self.rows.iter().map(|row| self.point(row, unit, n_ranks)).collect())
     }
 
@@ -390,6 +397,7 @@ impl Block {
         let numbers = self.benchmark.map(|benchmark| benchmark.numbers);
         let (definition, quantity) = match numbers {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
+            Some(Numbers::RoundTrips) => (self.suite.of_all, Quantity::OneWayTime),
             Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
             Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
             Some(numbers) if numbers.is_remote() || numbers.is_of_file() => {

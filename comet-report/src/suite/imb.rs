@@ -1,12 +1,12 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT, IMB-RMA and IMB-IO.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P.
 
 use comet_core::definition::Definition;
 
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Latency, Neighbours, Overlapped, Parallel, Passive,
-    Reduction, Remote, RemoteAll, RemoteElement, Single, Windows,
+    self, Barrier, Collective, Exchange, Latency, Messages, Neighbours, Overlapped, Parallel,
+    Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips, Single, Windows,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
@@ -29,6 +29,7 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
             &["#bytes", "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", "overlap[%]"]
         }
         Passive => &["#bytes", "#repetitions", "t_pure[usec]", "t_ovrl[usec]"],
+        RoundTrips | Messages(_) => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec"],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
     }
@@ -66,11 +67,25 @@ pub static IO: Suite = Suite {
     ..PART
 };
 
+/// The part IMB-P2P.
+pub static P2P: Suite = Suite {
+    id: "imb-p2p",
+    name: "IMB-P2P",
+    rules: "imb-p2p",
+    words: &["IMB-P2P part", "in the layout of IMB-P2P "],
+    benchmarks: OF_MESSAGES,
+    flags: P2P_FLAGS,
+    rank_stat: RankStat::Mean,
+    megabytes: &[1e6],
+    ..PART
+};
+
 /// What all parts have in common.
 const PART: Suite = Suite {
     id: "",
     name: "",
     family: "imb",
+    rules: "imb",
     words: &[],
     portion: "message length",
     unit_bytes: 1,
@@ -241,6 +256,31 @@ const OF_FILES: &[Benchmark] = &[
     row("Open_Close", Barrier, "imb-io/open_close", Definition::LoopMean),
 ];
 
+/// The benchmarks of IMB-P2P, in its order.
+const OF_MESSAGES: &[Benchmark] = &[
+    row("PingPong", RoundTrips, "imb-p2p/pingpong", Definition::LoopMean),
+    row("PingPing", Messages(1), "imb-p2p/pingping", Definition::LoopMean),
+    row("Unirandom", Messages(1), "imb-p2p/unirandom", Definition::LoopMean),
+    row("Birandom", Messages(2), "imb-p2p/birandom", Definition::LoopMean),
+    row("Corandom", Messages(1), "imb-p2p/corandom", Definition::LoopMean),
+    row("Stencil2D", Messages(4), "imb-p2p/stencil2d", Definition::LoopMean),
+    row("Stencil3D", Messages(6), "imb-p2p/stencil3d", Definition::LoopMean),
+    row("SendRecv_Replace", Messages(1), "imb-p2p/sendrecv_replace", Definition::LoopMean),
+];
+
+/// The options of IMB-P2P.
+#[rustfmt::skip] // One option a line.
+const P2P_FLAGS: &[Flag] = &[
+    of("", &["-msglog"], Needed("[MIN:]MAX"), Obeyed, "lengths in bytes: 0 (without MIN), and powers of two from 2^MIN to 2^MAX"),
+    of("", &["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line, with K, M or G behind"),
+    of("", &["-msgsz"], Needed("SIZE"), Obeyed, "one more length in bytes, with K, M or G behind"),
+    of("", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 100000; and most MiB of a loop: 800"),
+    of("", &["-msgwr"], Needed("on|off"), Obeyed, "each cache line of a message is written before its send: on"),
+    of("", &["-msgrd"], Needed("on|off"), Obeyed, "a byte of each cache line is read after a receive: on"),
+    of("", &["-pause"], Needed("US"), Obeyed, "pause before each length, or a tenth of a loop: 100000 us"),
+    of("", &["-list", "-l"], No, Obeyed, "print the names of the benchmarks"),
+];
+
 /// Values that switch an option on.
 pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 /// Values that switch an option off.
@@ -320,6 +360,10 @@ mod tests {
             ("Compare_and_swap", of_one),
         ] {
             check_of(&RMA, name, head);
+        }
+        let of_messages = "       #bytes #repetitions      t[usec]   Mbytes/sec      Msg/sec";
+        for name in ["PingPong", "Corandom", "SendRecv_Replace"] {
+            check_of(&P2P, name, of_messages);
         }
         let overlapped =
             "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";

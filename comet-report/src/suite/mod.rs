@@ -16,8 +16,10 @@ pub struct Suite {
     pub id: &'static str,
     /// Name of the suite in sentences, and before the names in aliases of kernels (`OSU`).
     pub name: &'static str,
-    /// Name of the rules, of the layout and of the import, which parts of a suite share (`imb`).
+    /// Name of the layout and of the import, which parts of a suite share (`imb`).
     pub family: &'static str,
+    /// Name of the rules by which its benchmarks are measured (`imb`).
+    pub rules: &'static str,
     /// Words that its texts alone have among those of the family; none for what remains.
     pub(crate) words: &'static [&'static str],
     /// Name of its lengths in the head of its output.
@@ -94,6 +96,11 @@ pub enum Numbers {
     Passive,
     /// The time and the rate of one rank alone.
     Single,
+    /// The mean over all ranks of half of a round trip of each pair, and rates of all messages.
+    RoundTrips,
+    /// The mean over all ranks of the time of each of so many messages that a rank sends in a round, and rates
+    /// of all messages.
+    Messages(u64),
     /// Times of transfers beside work, of transfers alone and of work alone, and the hidden share.
     Overlapped,
 }
@@ -105,6 +112,7 @@ impl Numbers {
             Self::Latency | Self::PairsLatency | Self::Exchange => 'l',
             Self::Bandwidth | Self::Windows(_) => 'w',
             Self::MessageRate => 'm',
+            Self::RoundTrips | Self::Messages(_) => 'p',
             Self::Parallel(_) | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
@@ -136,6 +144,11 @@ impl Numbers {
         matches!(self, Self::Passive | Self::Overlapped)
     }
 
+    /// True if its rates count the messages of all ranks.
+    pub(crate) fn counts_all(self) -> bool {
+        matches!(self, Self::RoundTrips | Self::Messages(_))
+    }
+
     /// True if one rank alone is timed with a file, or several beside work.
     pub(crate) fn is_of_file(self) -> bool {
         matches!(self, Self::Single | Self::Overlapped)
@@ -165,6 +178,8 @@ impl Numbers {
             | Self::Parallel(_)
             | Self::Collective
             | Self::Reduction
+            | Self::RoundTrips
+            | Self::Messages(_)
             | Self::Neighbours => Class::Collective,
             Self::Barrier => Class::Synchronisation,
         }
@@ -172,7 +187,7 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 5] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::IO, &imb::SUITE];
+static ALL: [&Suite; 6] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::SUITE];
 
 /// The parts of the suite `name`.
 pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {

@@ -16,6 +16,7 @@ pub static SUITE: Suite = Suite {
     id: "osu",
     name: "OSU",
     family: "osu",
+    rules: "osu",
     words: &[],
     portion: "message length",
     unit_bytes: 1,

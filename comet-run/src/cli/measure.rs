@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use comet_core::driver::{LoopLimits, Multiples};
+use comet_core::driver::{LoopLimits, Multiples, Rules};
 use comet_core::kernel::Profile;
 use comet_core::topology::RankGrid;
 use comet_report::format::{FORMATS, Format};
@@ -150,7 +150,7 @@ pub(crate) struct EffortArgs {
     /// Operations per sample [default: by the resolution of the clock]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), hide_short_help = true)]
     pub(crate) repetitions: Option<u32>,
-    /// Most data and time of a loop under --rules imb, and time after which longer messages are skipped; none for any of the three [default: 40Mi,10s,210s]
+    /// Most data and time of a loop under --rules imb or imb-p2p, and time after which longer messages are skipped; none for any of the three [default: 40Mi,10s,210s, or 800Mi,none,none]
     #[arg(long, value_name = "SIZE,TIME[,TIME]", value_parser = parse_loop_limits, hide_short_help = true)]
     pub(crate) loop_limits: Option<LoopLimits>,
     /// Under --rules imb, operations of a loop as a multiple of the number of ranks, fewer as messages become as long as SIZE; with ,rooted of operations with a root alone [default: by --loop-limits]
@@ -183,10 +183,11 @@ pub(crate) struct EffortArgs {
 }
 
 impl EffortArgs {
-    /// Limits of a loop by the rules of IMB.
-    pub(crate) fn loop_limits(&self) -> LoopLimits {
+    /// Limits of a loop by `rules`, if they are those of IMB.
+    pub(crate) fn loop_limits(&self, rules: Rules) -> LoopLimits {
         let (multiples, completed) = (self.loop_multiples, self.loop_completed);
-        LoopLimits { multiples, completed, ..self.loop_limits.unwrap_or(LoopLimits::IMB) }
+        let limits = self.loop_limits.or(rules.loop_limits()).unwrap_or(LoopLimits::IMB);
+        LoopLimits { multiples, completed, ..limits }
     }
 }
 

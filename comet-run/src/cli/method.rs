@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
-use comet_core::kernel::{Buffers, Cast};
+use comet_core::kernel::{Buffers, Cast, Touch};
 use comet_core::layout::Layout;
 use comet_core::sync::{Skew, StartSync};
 use comet_report::environment;
@@ -22,7 +22,7 @@ use super::values::parse_bytes;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Repetition and reporting rules: comet, imb (2021), osu, skampi (5) or thesis
+    /// Repetition and reporting rules: comet, imb (2021), imb-p2p (2021), osu, skampi (5) or thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules(), hide_short_help = true)]
     pub(crate) rules: String,
     /// Combination of per-rank timings into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]
@@ -43,7 +43,7 @@ pub(crate) struct MethodArgs {
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
     #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew, hide_short_help = true)]
     pub(crate) skew: Option<(Skew, f64)>,
-    /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), or touched (written before each send, read after each receive)
+    /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), or touched (written before each send, read after each receive; touched:lines reads a byte of each cache line, touched:sent and touched:received do one of both)
     #[arg(long, value_name = "MODE", default_value = "same", value_parser = parse_buffers, hide_short_help = true)]
     pub(crate) buffers: Buffers,
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
@@ -153,12 +153,15 @@ fn parse_buffers(text: &str) -> Result<Buffers, String> {
     let expected = || {
         let largest = MAX_CACHE_BYTES >> 30;
         format!(
-            "not a mode, or not a size up to {largest}Gi (write same, rotate, offcache:32Mi or touched)"
+            "not a mode, or not a size up to {largest}Gi (write same, rotate, offcache:32Mi, touched or \
+             touched:lines)"
         )
     };
+    if let Some(touch) = Touch::ALL.into_iter().find(|touch| touch.name() == text) {
+        return Ok(Buffers::Touched(touch));
+    }
     match text {
         "same" => Ok(Buffers::Same),
-        "touched" => Ok(Buffers::Touched),
         "rotate" => {
             let bytes = environment::last_level_cache_bytes(Path::new("/"));
             let unknown = "the size of the last-level cache is unknown (write offcache:SIZE)";
@@ -201,7 +204,9 @@ mod tests {
         assert!(parse_sync("spin").unwrap_err().contains("double-barrier"));
         assert!(parse_refinement("all").unwrap_err().contains("verified"));
         assert_eq!(parse_buffers("offcache:2Mi"), Ok(Buffers::OffCache(2 << 20)));
-        assert_eq!(parse_buffers("touched"), Ok(Buffers::Touched));
+        for (text, touch) in [("touched", Touch::Bytes), ("touched:sent", Touch::Sent)] {
+            assert_eq!(parse_buffers(text), Ok(Buffers::Touched(touch)));
+        }
         for text in ["cold", "offcache", "offcache:0", "offcache:2Ti"] {
             assert!(parse_buffers(text).unwrap_err().contains("offcache:32Mi"), "{text}");
         }

@@ -349,7 +349,8 @@ impl Words {
     fn run(self, suite: &Suite, names: impl Iterator<Item = &'static str>) -> Vec<String> {
         let mut words = vec!["run".to_owned(), "--accept-limits".to_owned()];
         words.extend(names.map(|name| format!("{}:{name}", suite.name)));
-        let of_suite = ["--rules", "--format"].map(|option| (option, suite.family.to_owned()));
+        let of_suite = [("--rules", suite.rules), ("--format", suite.family)];
+        let of_suite = of_suite.map(|(option, name)| (option, name.to_owned()));
         let is_free = |option: &str| self.value(option).is_none();
         let of_suite = of_suite.into_iter().filter(|(option, _)| is_free(option));
         let options = of_suite.chain(self.options.iter().cloned());

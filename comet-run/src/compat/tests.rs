@@ -7,6 +7,7 @@ use clap::Parser as _;
 use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
 mod imb;
+mod p2p;
 mod remote;
 
 fn split(line: &str) -> Vec<String> {
@@ -321,7 +322,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ),
         (
             "IMB-NBC",
-            "IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA and IMB-IO are (write IMB-MPI1)",
+            "IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");

@@ -207,8 +207,11 @@ fn check(machine: &Machine, n_ranks: usize, without: &[&str]) {
 #[test]
 fn all_kernels_verify_their_data_at_odd_rank_counts() {
     for machine in [machines::flat(), machines::rendezvous(), machines::ipsc860()] {
-        // A prime number of ranks is one row of a mesh.
-        check(&machine, 5, &["matrix/transpose", "matrix/row_broadcast"]);
+        // A prime number of ranks is one row of a mesh, and no torus.
+        let pairs = ["imb-p2p/pingpong", "imb-p2p/pingping"];
+        let tori = ["imb-p2p/stencil2d", "imb-p2p/stencil3d"];
+        let meshes = ["matrix/transpose", "matrix/row_broadcast"];
+        check(&machine, 5, &[meshes, pairs, tori].concat());
         check(&machine, 12, &[]);
     }
 }

@@ -4,6 +4,7 @@
 //!   times, contention   the kernels, against an oracle that follows the law of the machine
 //!   closed_forms        the same against formulas, and the law found again from measurements
 //!   collectives         algorithms of collectives against formulas, to the picosecond
+//!   p2p                 messages between all ranks against formulas, drawn ones among them
 //!   programs            random programs against the oracle
 //!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
 //!   delays              what depends on what: injected delays, barriers that ranks are late for
@@ -21,6 +22,7 @@ mod delays;
 mod engine;
 mod machines;
 mod oracle;
+mod p2p;
 mod programs;
 mod recording;
 mod times;

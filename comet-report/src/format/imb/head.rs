@@ -7,18 +7,21 @@ use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
 use super::super::foreign::{Block, n_groups, procs};
-use super::LENGTHS_LABEL;
+use super::{LENGTHS_LABEL, p2p};
 use crate::record::{Machine, Run};
-use crate::suite::imb::{AGGREGATE, IO, SUITE, WIDTH, only_mode, remarks};
+use crate::suite::imb::{AGGREGATE, IO, P2P, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
 pub(super) fn start(run: &Run, version: &str) -> String {
-    let rule = rule(5);
     let program = format!("{} {}", run.suite.name, run.suite.version);
     let (program, part) = (program.trim_end(), part(run));
-    let mut text =
-        format!("{rule}\n#    {program}, in the layout of {} {version}\n{rule}\n", part.name);
+    let title = format!("#    {program}, in the layout of {} {version}", part.name);
+    if part.id == P2P.id {
+        return p2p::start(run, &title);
+    }
+    let rule = rule(5);
+    let mut text = format!("{rule}\n{title}\n{rule}\n");
     text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
     text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
     text += &sizes(run).map_or(String::new(), |sizes| lengths(part, sizes));
@@ -67,7 +70,7 @@ pub(super) fn aggregation(block: &Block<'_>) -> String {
 }
 
 /// The facts of the system and of MPI that the record holds, under the titles of IMB.
-fn system(run: &Run) -> String {
+pub(super) fn system(run: &Run) -> String {
     let machine = run.machines.first();
     let of_machine = |fact: fn(&Machine) -> Option<&String>| fact(machine?).map(String::as_str);
     let of_mpi = |name: &str| run.transport.facts.get("mpi")?.get(name)?.as_str();
@@ -86,7 +89,7 @@ fn system(run: &Run) -> String {
 }
 
 /// The lengths of a run.
-fn sizes(run: &Run) -> Option<&str> {
+pub(super) fn sizes(run: &Run) -> Option<&str> {
     let of_barriers = run.labels.get(LENGTHS_LABEL).map(String::as_str);
     of_barriers.or_else(|| run.config.get("sizes")?.as_str())
 }

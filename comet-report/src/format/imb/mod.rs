@@ -5,6 +5,7 @@
 //! the ranks that sampled. Rates follow from the largest.
 
 mod head;
+mod p2p;
 mod series;
 
 use std::io::Write;
@@ -55,13 +56,13 @@ impl Imb {
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
     fn rate(&self, n_messages: u64, size: u64, time_us: f64) -> f64 {
-        per_s(n_messages.saturating_mul(size), time_us) / self.bytes_per_mb
+        per_s(n_messages.saturating_mul(size) as f64, time_us) / self.bytes_per_mb
     }
 }
 
 /// `n` in so many microseconds, a second; 0 without time, as IMB prints it (`IMB_output.c`).
-fn per_s(n: u64, time_us: f64) -> f64 {
-    if time_us > 0.0 { n as f64 / time_us * 1e6 } else { 0.0 }
+fn per_s(n: f64, time_us: f64) -> f64 {
+    if time_us > 0.0 { n / time_us * 1e6 } else { 0.0 }
 }
 
 impl Layout for Imb {
@@ -78,7 +79,14 @@ impl Layout for Imb {
         &[AGGREGATE]
     }
 
+    fn refused(&self, block: &Block<'_>, point: &Point) -> Option<String> {
+        if block.benchmark.numbers.counts_all() { p2p::refused(block, point) } else { None }
+    }
+
     fn head(&self, block: &Block<'_>, _: Option<&Point>) -> String {
+        if block.benchmark.numbers.counts_all() {
+            return p2p::head(block);
+        }
         let mut titles = titles(numbers(block)).to_vec();
         if has_row_for_each(block) {
             titles.insert(0, "Group");
@@ -137,6 +145,9 @@ impl Layout for Imb {
 impl Imb {
     /// The columns of a row with these times.
     fn cells(&self, block: &Block<'_>, point: &Point, means: Means) -> String {
+        if block.benchmark.numbers.counts_all() {
+            return p2p::cells(block, point, means, self.bytes_per_mb);
+        }
         let Means { min_us, max_us, avg_us } = means;
         let (numbers, size) = (numbers(block), size(block, point));
         let of_import = point.bytes_per_s().filter(|_| point.measured().is_none());
@@ -161,7 +172,7 @@ impl Imb {
         if let Numbers::Windows(n) = numbers {
             // The time of an import is that of one message.
             let n_messages = if of_import.is_some() { 1 } else { in_flight(n) };
-            columns.push(format!("{:.0}", per_s(n_messages, max_us)));
+            columns.push(format!("{:.0}", per_s(n_messages as f64, max_us)));
         }
         columns.iter().map(|column| format!("{column:>WIDTH$}")).collect()
     }

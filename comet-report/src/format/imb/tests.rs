@@ -1,5 +1,7 @@
 //! Text of IMB: heads, rows, and the words where a length is left out.
 
+mod p2p;
+
 use super::super::foreign::tests::records;
 use super::*;
 use crate::fixture::{check_golden, render};
@@ -283,7 +285,7 @@ fn a_megabyte_depends_on_the_version() {
 
 #[test]
 fn without_time_rates_are_0() {
-    assert_eq!([per_s(3, 0.0), per_s(3, 1.5), Imb::NEW.rate(1, 8, 0.0)], [0.0, 2e6, 0.0]);
+    assert_eq!([per_s(3.0, 0.0), per_s(3.0, 1.5), Imb::NEW.rate(1, 8, 0.0)], [0.0, 2e6, 0.0]);
 }
 
 #[test]

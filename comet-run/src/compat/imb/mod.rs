@@ -1,12 +1,13 @@
 //! Command lines of the Intel MPI Benchmarks.
 
+mod p2p;
 mod programs;
 mod ranks;
 mod sizes;
 
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::suite::imb::{OFF, ON};
+use comet_report::suite::imb::{OFF, ON, P2P};
 use comet_report::suite::{Benchmark, Numbers};
 
 use self::programs::Program;
@@ -77,8 +78,11 @@ pub(super) fn translate(
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
     let program = Program::find(program)?;
-    let Reading { options, ours, plain, notes } =
-        Options::of(program.name, program.suite.flags, program.letter).read(words)?;
+    let reading = Options::of(program.name, program.suite.flags, program.letter).read(words)?;
+    if program.suite.id == P2P.id {
+        return p2p::translate(program, reading);
+    }
+    let Reading { options, ours, plain, notes } = reading;
     let mut asked = Asked {
         program,
         benchmarks: Vec::new(),

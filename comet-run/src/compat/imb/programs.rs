@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, IO, RMA, SUITE, remarks};
+use comet_report::suite::imb::{EXT, IO, P2P, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -30,7 +30,7 @@ pub(super) struct Program {
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 4] = [
+static PROGRAMS: [Program; 5] = [
     Program {
         name: "IMB-MPI1",
         suite: &SUITE,
@@ -47,6 +47,7 @@ static PROGRAMS: [Program; 4] = [
     Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
     // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
     Program { name: "IMB-IO", suite: &IO, letter: "i", npmin: 1, has_files: true, ..OF_WINDOWS },
+    Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
 ];
 
 /// What the programs of windows have in common.

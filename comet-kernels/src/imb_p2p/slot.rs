@@ -1,0 +1,122 @@
+//! Messages of one rank of the suite: one that it sends, and room for one that arrives.
+
+use std::ops::DerefMut;
+
+use comet_core::kernel::Touch;
+use comet_core::kernel::prelude::*;
+
+use crate::guarded::Guarded;
+
+/// A message and a buffer of one length, with canaries about both.
+pub(super) struct Slot<B> {
+    rank: Rank,
+    tag: Tag,
+    message: Guarded<B>,
+    buffer: Guarded<B>,
+    /// Source of the last message that was received, and its length if it came from there.
+    arrived: Option<(Rank, Option<usize>)>,
+}
+
+/// Writes to `message` before it is sent, if the messages are touched.
+#[inline]
+pub(super) fn write<T: Transport>(t: &T, touch: Option<Touch>, message: &mut [u8]) {
+    if let Some(touch) = touch {
+        touch.write(t, message);
+    }
+}
+
+/// Reads `buffer` after a message was received, if the messages are touched.
+#[inline]
+pub(super) fn read<T: Transport>(t: &T, touch: Option<Touch>, buffer: &[u8]) {
+    if let Some(touch) = touch {
+        touch.read(t, buffer);
+    }
+}
+
+impl<B: DerefMut<Target = [u8]>> Slot<B> {
+    /// Messages of `length_bytes` each.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(super) fn new<T: Transport<Buffer = B>>(
+        cx: &Context<'_, T>,
+        length_bytes: usize,
+    ) -> Result<Self> {
+        let (rank, tag, arrived) = (cx.rank(), cx.tag(0), None);
+        let message = Guarded::new(cx, length_bytes)?;
+        let buffer = Guarded::new(cx, length_bytes)?;
+        Ok(Self { rank, tag, message, buffer, arrived })
+    }
+
+    /// Sends the message to `to`.
+    #[inline]
+    pub(super) fn send<T: Transport>(
+        &mut self,
+        t: &T,
+        to: Rank,
+        touch: Option<Touch>,
+    ) -> Result<()> {
+        let message = self.message.bytes();
+        write(t, touch, message);
+        t.blocked_send(to, self.tag, message)
+    }
+
+    /// Receives the message of `from`.
+    #[inline]
+    pub(super) fn receive<T: Transport>(
+        &mut self,
+        t: &T,
+        from: Rank,
+        touch: Option<Touch>,
+    ) -> Result<()> {
+        let buffer = self.buffer.bytes();
+        let status = t.blocked_recv(Source::Rank(from), self.tag, buffer)?;
+        self.arrived = Some((from, status.length_from(from)));
+        read(t, touch, buffer);
+        Ok(())
+    }
+
+    /// Posts a receive from `from`, sends the message to `to`, and waits for the receive.
+    #[inline]
+    pub(super) fn exchange<T: Transport>(
+        &mut self,
+        t: &T,
+        [from, to]: [Rank; 2],
+        touch: Option<Touch>,
+    ) -> Result<()> {
+        let Self { tag, message, buffer, .. } = self;
+        let message = message.bytes();
+        let status = t.scope(|s| {
+            let receive = s.unblocked_recv(Source::Rank(from), *tag, buffer.bytes())?;
+            write(t, touch, message);
+            t.blocked_send(to, *tag, message)?;
+            Ok(receive.wait()?.0)
+        })?;
+        read(t, touch, buffer.bytes());
+        self.arrived = Some((from, status.length_from(from)));
+        Ok(())
+    }
+
+    /// Fills the message, and spoils the buffer for one of `from`.
+    pub(super) fn fill(&mut self, seeds: Seeds, from: Rank) {
+        pattern::fill(self.message.bytes(), seeds.of(0, self.rank));
+        self.spoil(seeds, from);
+        self.arrived = None;
+    }
+
+    /// Spoils the buffer for a message of `from`.
+    pub(super) fn spoil(&mut self, seeds: Seeds, from: Rank) {
+        pattern::spoil(self.buffer.bytes(), seeds.of(0, from));
+    }
+
+    /// Checks the last message that has arrived, if one has, and all canaries.
+    pub(super) fn check(&mut self, check: &mut Checker) {
+        if let Some((from, length_bytes)) = self.arrived {
+            let seed = check.seeds().of(0, from);
+            let what = format!("the message from rank {from}");
+            check.arrival(length_bytes, (self.buffer.bytes(), seed), &what);
+        }
+        self.message.check(check, "the message");
+        self.buffer.check(check, "what arrives");
+    }
+}
