@@ -78,6 +78,25 @@ launch_options() {
     fi
 }
 
+# Ends the processes below $1.
+end_below() { # PID
+    local child
+    for child in $(pgrep -P "$1"); do
+        end_below "$child"
+        kill "$child" 2>/dev/null || true
+    done
+}
+
+# Ranks that go on would make files in the folder while it is removed.
+clean_up() {
+    local n
+    end_below $$
+    for n in {1..50}; do
+        ! rm -rf "$scratch" 2>/dev/null || break
+        sleep 0.1
+    done
+}
+
 launch() {
     local launcher=("$mpiexec" -n "$ranks" "${options[@]}")
     if [[ $1 = "$comet" ]]; then
@@ -86,8 +105,8 @@ launch() {
         # Windows of several groups meet in one file of Open MPI 4.1, unless messages carry them out.
         launcher=(env OMPI_MCA_osc=pt2pt "${launcher[@]}")
     fi
-    # The peer writes its files where it runs.
-    (cd "$scratch" && timeout 600 "${launcher[@]}" "$@" </dev/null)
+    # The peer writes its files where it runs. Signals to this script reach the launcher too.
+    (cd "$scratch" && timeout --foreground 600 "${launcher[@]}" "$@" </dev/null)
 }
 
 # Runs the benchmarks: NAMESAKE is empty for the peer, or the words of comet-run before the name.
@@ -269,7 +288,7 @@ own_options=("--transport=$transport" --quiet --out=none) memory=${TMPDIR:-/tmp}
 [[ ! -w /dev/shm ]] || memory=/dev/shm
 scratch=$(mktemp -d -p "$memory")
 [[ $suite != imb-io ]] || own_options+=(--io-dir="$scratch")
-trap 'rm -rf "$scratch"' EXIT
+trap clean_up EXIT
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
 printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
 shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")

@@ -60,7 +60,7 @@ test_family() { # FAMILY
         step "$1 -n $n: the whole benchmark runs" measure "$n"
     done
     step "$1 -n 3: the kernels of imb and osu are right" launch 3 check imb osu
-    step "$1 -n 3: collectives and transfers of long counts are right, or refused; so are those of integers" has_long_counts "$1"
+    step "$1 -n 4: collectives and transfers of long counts are right, or refused; so are those of integers" has_long_counts "$1"
     step "$1 -n 3: the graph of neighbours has a time, and each datatype a table" has_graph
     step "$1 -n 3: messages have the datatype of their table" has_types "$1"
     step "$1 -n 2 and 3: messages have the layout of -D, and nothing is written between its blocks" has_layouts "$1"
@@ -116,7 +116,7 @@ build() { # FAMILY
 
 # As if an `int` held no more than a few elements, which needs no memory.
 has_long_counts() { # FAMILY
-    local runner="target.'cfg(all())'.runner=['timeout', '-k', '10', '300', 'mpirun.$1', '-n', '3']"
+    local runner="target.'cfg(all())'.runner=['timeout', '-k', '10', '300', 'mpirun.$1', '-n', '4']"
     MPICC="mpicc.$1" cargo --config "$runner" test "${with_mpi[@]}" --test conformance --target-dir "target/$1" -- long_counts
 }
 

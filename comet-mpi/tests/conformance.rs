@@ -76,6 +76,34 @@ fn forms(t: &Mpi, neighbours: &Arc<Neighbours>) -> Vec<(String, Collective)> {
     forms
 }
 
+/// Messages between rank 0 and all others: if only its places are too great for an `int`, all ranks are
+/// refused, or none. The first problem.
+fn unequal_degrees(t: &Mpi) -> Result<(), String> {
+    let (n, rank) = (t.n_ranks(), t.rank());
+    let said = |error: TransportError| error.to_string();
+    let around: Vec<usize> = if rank == 0 { (1..n).collect() } else { vec![0] };
+    let neighbours = Neighbours::new(around.clone(), around.clone());
+    let short = t.split(Some(0), rank as u64).map_err(said)?.ok_or("all ranks take part")?;
+    short.limit_counts(MAX_COUNT);
+    let star = short.with_neighbours(&neighbours).map_err(said)?.ok_or("there is a graph")?;
+    let parts = || Parts::packed(vec![MAX_COUNT; around.len()]);
+    let call = Collective::new(Kind::NeighbourAlltoall, parts()).with_sent(parts());
+    let call = call.with_neighbours(neighbours);
+    let (input, mut output) =
+        (bytes(0, MAX_COUNT * around.len()), bytes(1, MAX_COUNT * around.len()));
+    let is_refused = match star.collective(&call, &input, &mut output) {
+        Ok(()) => false,
+        Err(error) if error.kind == Unsupported => true,
+        Err(error) => return Err(error.to_string()),
+    };
+    let mut n_refused = [f64::from(u8::from(is_refused))];
+    t.global_sum_vector(&mut n_refused).map_err(said)?;
+    match n_refused[0] {
+        refused if refused == 0.0 || refused == n as f64 => Ok(()),
+        refused => Err(format!("{refused} of {n} ranks refuse what rank 0 cannot count")),
+    }
+}
+
 /// The bytes of a rank; those that arrive differ from those that were there.
 fn bytes(rank: usize, n: usize) -> Vec<u8> {
     (0..n).map(|index| (index * 31 + rank * 7 + index / 256).to_le_bytes()[0]).collect()
@@ -117,6 +145,7 @@ fn long_counts(t: &Mpi) -> Result<usize, String> {
             Ok(()) => return Err(format!("{name} of long counts gives something else")),
         }
     }
+    unequal_degrees(t)?;
     let refused: Vec<&str> = refused.iter().map(String::as_str).collect();
     match refused.is_empty() || refused == REFUSED {
         true => Ok(refused.len()),
@@ -305,6 +334,15 @@ fn refusals(t: &Mpi, folder: &Path) -> Result<(), String> {
         Err(error) if error.kind == Storage && error.to_string().contains("no/such/file") => (),
         other => return Err(format!("a file in no folder: {other:?}")),
     }
+    // Where one rank alone is refused the others do not wait for it.
+    let is_last = t.rank() + 1 == t.n_ranks();
+    let elsewhere = plan(if is_last { "no/such/file" } else { "elsewhere" }, Cache::Keep, &[]);
+    let mut file = File::new(t, &elsewhere, 8, 1).map_err(said)?;
+    match file.open() {
+        Err(error) if error.kind == Storage && error.to_string().contains("No such file") => (),
+        other => return Err(format!("a file that the last rank cannot open: {other:?}")),
+    }
+    file.remove().map_err(said)?;
     let direct = File::new(t, &plan("direct", Cache::Direct, &[]), 8, 1).map(drop);
     if !direct.is_err_and(|error| error.kind == Unsupported) {
         return Err("transfers past the system's memory are not refused".into());

@@ -1,6 +1,8 @@
 //! The suites, with their contents in a phrase, and the descriptions of all kernels.
 
-use comet_core::kernel::KernelInfo;
+use std::collections::BTreeMap;
+
+use comet_core::kernel::{Axis, DATATYPE, GROUPS, KernelInfo, PROCS};
 pub(crate) use comet_suites::infos;
 
 /// Suites that `all` stands for, and in which a bare kernel name is looked up first.
@@ -25,6 +27,12 @@ const SUITES: [(&str, &str); 12] = [
 /// Contents of the suite `name`, in one phrase.
 pub(crate) fn about(name: &str) -> &'static str {
     SUITES.iter().find(|(suite, _)| *suite == name).map_or("", |(_, about)| about)
+}
+
+/// The axes of all kernels by their names, with those that every kernel has and none declares: the ranks.
+pub(crate) fn axes() -> BTreeMap<&'static str, &'static Axis> {
+    let declared = infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
+    declared.chain([&PROCS, &GROUPS, &DATATYPE]).map(|axis| (axis.name, axis)).collect()
 }
 
 /// Names of all suites with a kernel, in reading order.

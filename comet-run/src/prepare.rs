@@ -1,7 +1,7 @@
 //! From the command line to values: the cases of the selected kernels on each number of ranks, what
 //! they need, and the settings by which they are measured. Nothing is started here.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -192,9 +192,7 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
 
 /// The axis of any kernel with this name.
 fn axis(name: &str) -> anyhow::Result<&'static Axis> {
-    let axes = catalogue::infos().into_iter().flat_map(|info| info.axes).map(|used| used.axis);
-    let axes: BTreeMap<_, _> =
-        axes.chain(ARRANGEMENT).chain([&DATATYPE]).map(|axis| (axis.name, axis)).collect();
+    let axes = catalogue::axes();
     axes.get(name).copied().ok_or_else(|| {
         let guess = selection::guess(name, axes.keys().copied());
         let names = Vec::from_iter(axes.into_keys()).join(", ");

@@ -6,6 +6,7 @@
 //! but for counts of operations, which an exact simulation cuts short, and for files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock};
 
 use crate::support::Folder;
 
@@ -36,7 +37,7 @@ const EXT: &str = "IMB-EXT -msglog 2:4 -iter 5 --ranks=4 --machine=./flat.toml -
 const EXT_MULTI: &str = "IMB-EXT -multi 0 -msglog 2:2 --ranks=5 --machine=./flat.toml";
 
 /// Each benchmark of files, in a folder on two ranks.
-const IO: &str = "IMB-IO -msglog 2:3 -iter 2 --axis=work_us=50 --ranks=2 --transport=shm \
+const IO: &str = "IMB-IO -npmin 2 -msglog 2:3 -iter 2 --axis=work_us=50 --ranks=2 --transport=shm \
                   --io-dir=. --out r.jsonl";
 /// Each in two groups of one at once.
 const IO_MULTI: &str = "IMB-IO -multi 0 -msglog 2:2 -iter 2 --axis=work_us=50 --ranks=2 \
@@ -221,31 +222,29 @@ const NPMIN: u32 = 123;
 /// Requirement of the parts of a reduce-scatter.
 const REDUCE_SCATTER: u32 = 25;
 
-/// Output and result file of each command line, which runs once.
-#[derive(Default)]
-struct Runs(BTreeMap<&'static str, (String, i32)>);
-
-impl Runs {
-    fn of(&mut self, line: &'static str) -> &(String, i32) {
-        self.0.entry(line).or_insert_with(|| {
-            let folder = Folder::new();
-            folder.write("flat.toml", FLAT);
-            folder.write("names", "# two\nPingPong\nPingPing\n");
-            folder.write("lengths", "24\n3\n");
-            let output = folder.run(line);
-            let code = output.code.expect("it ends by itself");
-            let record =
-                if line.contains("r.jsonl") { folder.read("r.jsonl") } else { String::new() };
-            (output.stdout + &output.stderr + &record, code)
-        })
-    }
+/// Output and result file of a command line, which runs once for all tests, and its exit code.
+fn run_of(line: &'static str) -> &'static (String, i32) {
+    type Cell = OnceLock<(String, i32)>;
+    static RUNS: Mutex<BTreeMap<&str, &Cell>> = Mutex::new(BTreeMap::new());
+    let mut runs = RUNS.lock().expect("nothing panics while it is locked");
+    let cell = *runs.entry(line).or_insert_with(|| Box::leak(Box::default()));
+    drop(runs);
+    cell.get_or_init(|| {
+        let folder = Folder::new();
+        folder.write("flat.toml", FLAT);
+        folder.write("names", "# two\nPingPong\nPingPing\n");
+        folder.write("lengths", "24\n3\n");
+        let output = folder.run(line);
+        let code = output.code.expect("it ends by itself");
+        let record = if line.contains("r.jsonl") { folder.read("r.jsonl") } else { String::new() };
+        (output.stdout + &output.stderr + &record, code)
+    })
 }
 
 #[test]
 fn each_requirement_is_met_by_what_a_command_shows() {
-    let mut runs = Runs::default();
     for (numbers, line, wanted_code, parts) in ROWS {
-        let (text, code) = runs.of(line);
+        let (text, code) = run_of(line);
         assert_eq!(code, wanted_code, "IMB-{numbers:?}: {line}\n{text}");
         for part in *parts {
             assert!(text.contains(part), "IMB-{numbers:?}: {line} lacks {part:?}\n{text}");
@@ -270,9 +269,9 @@ fn each_number_of_messages_windows_and_files_is_in_the_table() {
 
 #[test]
 fn files_beside_work_have_a_row_of_each_length_with_a_share_of_the_shorter_part() {
-    let text = Runs::default().of(IO).0.clone();
+    let text = &run_of(IO).0;
     for (number, name) in BESIDE_WORK {
-        let rows = table(&text, name);
+        let rows = table(text, name);
         let lengths: Vec<f64> = rows.iter().map(|row| row[0]).collect();
         assert_eq!(lengths, [0., 4., 8.], "{number}: {name}");
         for row in &rows {
@@ -318,10 +317,9 @@ fn check(rows: &[Vec<f64>], n_messages: f64, megabyte: f64) {
 
 #[test]
 fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
-    let mut runs = Runs::default();
-    let (all, multi) = (runs.of(ALL).0.clone(), runs.of(MULTI).0.clone());
+    let (all, multi) = (&run_of(ALL).0, &run_of(MULTI).0);
     for (number, name) in PLAIN {
-        let rows = table(&all, name);
+        let rows = table(all, name);
         let n_messages = match number {
             20 | 21 => 1.0,
             22 => 2.0,
@@ -338,11 +336,11 @@ fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
     }
     // One message of 1024 bytes takes 18.192 us: half of a round trip, both at once, and a chain.
     for name in ["PingPong", "PingPing"] {
-        assert_eq!(table(&all, name)[9][2], 18.19, "{name}");
+        assert_eq!(table(all, name)[9][2], 18.19, "{name}");
     }
-    assert_eq!(table(&all, "Sendrecv")[9][4], 18.19);
+    assert_eq!(table(all, "Sendrecv")[9][4], 18.19);
     for (number, name) in IN_GROUPS {
-        let rows = table(&multi, &format!("Multi-{name}"));
+        let rows = table(multi, &format!("Multi-{name}"));
         assert_eq!(rows.len(), if number == 53 { 1 } else { 2 }, "{name}");
         let n_messages = [1.0, 1.0, 2.0, 4.0].get(number as usize - 37).copied().unwrap_or(0.0);
         if number != 53 {

@@ -133,6 +133,9 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         echo --inject corrupt:nothing       => 'nothing' is no kernel
         echo --inject corrupt:naive         => 'naive' means 3 kernels: naive/broadcast,
         echo --mesh 2x2 --topology t.json   => '--mesh <RxC>' cannot be used with
+        bcast --algorithm ring              => --algorithm is no option, but an axis of kernels (write --axis algorithm=VALUE)$
+        plan bcast -n 2 --first-root=1      => --first-root is no option, but an axis of kernels (write --axis first_root=VALUE)$
+        show r.jsonl --algorithm ring       => unexpected argument '--algorithm'
         echo --frobnicate                   => unexpected argument '--frobnicate'
         completions tcsh                    => 'tcsh' for '<SHELL>'
         plan                                => required arguments were not provided

@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::sys::statvfs::{Statvfs, statvfs};
 use serde_json::Value;
 
 /// Time limit of a program and of a wait for an event. Only a program that hangs takes as
@@ -31,11 +32,23 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    /// A new folder in memory if there is a GiB free, because a busy disk delays each sync of a file.
     pub(crate) fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        let is_large = |of: Statvfs| of.blocks_available() * of.fragment_size() >= 1 << 30;
+        if statvfs(memory).is_ok_and(is_large) { Self::below(memory) } else { Self::on_disk() }
+    }
+
+    /// A new folder where temporary files lie.
+    pub(crate) fn on_disk() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    fn below(parent: &Path) -> Self {
         static N_FOLDERS: AtomicUsize = AtomicUsize::new(0);
         let number = N_FOLDERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("comet-test-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
+        let path = parent.join(name);
         fs::create_dir(&path).expect("a new folder can be made");
         Self { path }
     }

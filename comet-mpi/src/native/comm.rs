@@ -14,6 +14,7 @@ use mpi::topology::SimpleCommunicator;
 
 use super::collective::place;
 use super::datatype::{Kind, long_type};
+use super::long::Limits;
 use super::{Failure, Outcome, empty_status, long, outcome, written};
 
 /// The most elements of one call of a collective with a count of `int`.
@@ -33,6 +34,8 @@ pub(crate) struct Comm {
     is_part: bool,
     /// The most elements of one call of a collective with a count of `int`; fewer in tests.
     max_count: Cell<usize>,
+    /// The most neighbours of any rank, where the ranks have neighbours; 0 elsewhere.
+    pub(super) max_degree: usize,
     /// The type of the parts of each rank, for calls that want an array.
     kinds: OnceCell<Vec<ffi::MPI_Datatype>>,
 }
@@ -85,7 +88,8 @@ impl Comm {
         outcome("MPI_Comm_set_errhandler", code)?;
         let (byte, max_count) = (constant!(RSMPI_UINT8_T), Cell::new(max_count));
         let is_byte = kind.raw == byte;
-        let comm = Self { raw, byte, kind, is_part, max_count, kinds: OnceCell::new() };
+        let (max_degree, kinds) = (0, OnceCell::new());
+        let comm = Self { raw, byte, kind, is_part, max_count, max_degree, kinds };
         if !is_byte {
             // So that no call makes them while it is timed.
             comm.kinds(0);
@@ -162,6 +166,12 @@ impl Comm {
     #[inline]
     pub(super) fn max_count(&self) -> usize {
         self.max_count.get()
+    }
+
+    /// Limits of one call of a collective with parts of several lengths, on all ranks alike.
+    #[inline]
+    pub(super) fn limits(&self) -> Limits {
+        Limits { most: self.max_count(), n_parts: self.max_degree }
     }
 
     /// Makes collectives of more than `max_count` elements as if an `int` held no more.
@@ -496,6 +506,6 @@ pub(super) fn to_c(value: usize) -> c_int {
 
 /// A rank or a count that came from C.
 #[inline]
-fn from_c(value: c_int) -> usize {
+pub(super) fn from_c(value: c_int) -> usize {
     usize::try_from(value).unwrap_or(0)
 }

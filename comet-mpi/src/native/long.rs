@@ -84,11 +84,23 @@ pub(super) type Counted<'a> = [&'a Places; 2];
 /// The lengths of parts, and their starts, as C wants them.
 pub(super) type Pointers<C, S> = (*const C, *const S);
 
-/// Lengths and starts as integers of C; `None` if one of them is greater than `most`.
+/// The integers of a call with counts of `int`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// The greatest of them.
+    pub(super) most: usize,
+    /// The most parts that any rank has, where they differ in number; 0 elsewhere.
+    pub(super) n_parts: usize,
+}
+
+/// Lengths and starts as integers of C; `None` if one of them is above the limit, here or, with parts of the
+/// same length, on the rank that has the most.
 #[inline]
-pub(super) fn short(parts: Counted<'_>, most: usize) -> Option<Pointers<c_int, c_int>> {
+pub(super) fn short(parts: Counted<'_>, limits: Limits) -> Option<Pointers<c_int, c_int>> {
     let [places, _] = parts;
-    if places.greatest().into_iter().any(|value| value > most) {
+    let [length, start] = places.greatest();
+    let last = length.saturating_mul(limits.n_parts.saturating_sub(1));
+    if length.max(start).max(last) > limits.most {
         return None;
     }
     let [lengths, starts] = places.as_ints();
@@ -96,11 +108,11 @@ pub(super) fn short(parts: Counted<'_>, most: usize) -> Option<Pointers<c_int, c
 }
 
 /// The lengths of `counts` and the starts of `places` as integers of C: calls with a type for each part
-/// have starts in bytes. `None` if one of them is greater than `most`.
+/// have starts in bytes. `None` if one of them is above the limit.
 #[inline]
 pub(super) fn short_of_types(
     [counts, places]: Counted<'_>,
-    most: usize,
+    Limits { most, .. }: Limits,
 ) -> Option<Pointers<c_int, c_int>> {
     if counts.greatest()[0] > most || places.greatest()[1] > most {
         return None;
@@ -108,11 +120,11 @@ pub(super) fn short_of_types(
     Some((counts.as_ints()[0]?.as_ptr(), places.as_ints()[1]?.as_ptr()))
 }
 
-/// The same with starts as addresses; `None` if a length is greater than `most`.
+/// The same with starts as addresses; `None` if a length is above the limit.
 #[inline]
 pub(super) fn half_short_of_types(
     [counts, places]: Counted<'_>,
-    most: usize,
+    Limits { most, .. }: Limits,
 ) -> Option<Pointers<c_int, ffi::MPI_Aint>> {
     if counts.greatest()[0] > most {
         return None;
@@ -188,10 +200,10 @@ macro_rules! uneven_parts {
         [$($places:expr => $short:ident / $full:ident, $lengths:ident, $starts:ident;)+],
         $name:ident, $long:ident, |$n:ident| $arguments:tt
     ) => {{
-        let (own, most) = ($comm.whole($own, stringify!($name))?, $comm.max_count());
+        let (own, limits) = ($comm.whole($own, stringify!($name))?, $comm.limits());
         let counted = |places| $comm.in_elements(places, stringify!($name));
         if let (Some($n), $(Some(($lengths, $starts))),+) =
-            (long::short_count(own, most), $(long::$short(counted($places)?, most)),+)
+            (long::short_count(own, limits.most), $(long::$short(counted($places)?, limits)),+)
         {
             // SAFETY: as said where the macro is used.
             Ok(outcome(stringify!($name), unsafe { ffi::$name $arguments })?)
@@ -211,15 +223,16 @@ mod tests {
     use super::*;
 
     const MOST: usize = c_int::MAX as usize;
+    const LIMITS: Limits = Limits { most: MOST, n_parts: 0 };
 
     #[test]
     fn places_that_fit_are_integers_of_c_and_others_are_not() {
         let check = |lengths: [usize; 2], starts: [usize; 2], is_short, is_half_short| {
             let places = Places::new(lengths.into(), starts.into());
-            assert_eq!(short([&places; 2], MOST).is_some(), is_short, "{places:?}");
+            assert_eq!(short([&places; 2], LIMITS).is_some(), is_short, "{places:?}");
             let both = [&places; 2];
-            assert_eq!(short_of_types(both, MOST).is_some(), is_short, "{places:?}");
-            assert_eq!(half_short_of_types(both, MOST).is_some(), is_half_short, "{places:?}");
+            assert_eq!(short_of_types(both, LIMITS).is_some(), is_short, "{places:?}");
+            assert_eq!(half_short_of_types(both, LIMITS).is_some(), is_half_short, "{places:?}");
             let (long_lengths, long_starts) = long([&places; 2]);
             let is_same = long_lengths.addr() == places.lengths().as_ptr().addr()
                 && long_starts.addr() == places.starts().as_ptr().addr();
@@ -229,6 +242,10 @@ mod tests {
         check([MOST, 8], [0, MOST], true, true);
         check([8, 8], [0, MOST + 1], false, true);
         check([8, MOST + 1], [0, 8], false, false);
+        // Of three parts on another rank the last starts behind two.
+        let half = Places::new([MOST / 2 + 1].into(), [0].into());
+        let is_short = |n_parts| short([&half; 2], Limits { n_parts, ..LIMITS }).is_some();
+        assert_eq!([0, 1, 2, 3].map(is_short), [true, true, true, false]);
         assert_eq!(short_count(MOST, MOST), Some(c_int::MAX));
         assert_eq!(short_count(MOST + 1, MOST), None);
         assert_eq!(short_count(9, 8), None);

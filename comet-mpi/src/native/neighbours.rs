@@ -8,7 +8,7 @@ use comet_core::transport::Rank;
 use mpi::ffi;
 
 use super::collective::{Refused, address, place};
-use super::comm::{Comm, to_c};
+use super::comm::{Comm, from_c, to_c};
 use super::{Outcome, long, outcome, written};
 
 /// Ranks and their weights as integers of C, with one more, so that a list without a rank has an address:
@@ -29,6 +29,7 @@ impl Comm {
         now_ns: impl Fn() -> u64,
     ) -> Outcome<(Self, u64)> {
         let degrees = [neighbours.sources().len(), neighbours.destinations().len()].map(to_c);
+        let max_degree = self.largest(degrees[0].max(degrees[1]))?;
         let [sources, in_weights] = weighted(neighbours.sources());
         let [destinations, out_weights] = weighted(neighbours.destinations());
         let (info, null) = (constant!(RSMPI_INFO_NULL), constant!(RSMPI_COMM_NULL));
@@ -55,7 +56,8 @@ impl Comm {
         let start_ns = now_ns();
         let raw = written("MPI_Dist_graph_create_adjacent", null, make);
         let elapsed_ns = now_ns().saturating_sub(start_ns);
-        let comm = self.part(raw?)?;
+        let mut comm = self.part(raw?)?;
+        comm.max_degree = from_c(max_degree);
         // So that no call makes them while it is timed.
         comm.kinds(0);
         Ok((comm, elapsed_ns))

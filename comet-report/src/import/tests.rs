@@ -158,6 +158,12 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
     check(IMB, &block("PingPong", &format!("{TRANSFER} 8 1000 1.00")), cut);
     let cut = "line 4: the row has 1 columns, the head of its table 2 (is it cut off?)";
     check(OSU, &latency("8      1.5\n16\n"), cut);
+    // Whole columns, and perhaps not all digits of the last.
+    let end =
+        "the text ends within the row (is it cut off? A whole row has an end of line behind it)";
+    check(OSU, &latency("8      1.5\n16     2.0"), &format!("line 4: {end}"));
+    let whole = block("PingPong", &format!("{TRANSFER} 8 1000 1.00 8.0"));
+    check(IMB, whole.split("\n\n").next().unwrap(), &format!("line 6: {end}"));
     let nothing = "there is no table of imb in the text (is this what the benchmark printed?)";
     check(IMB, "roses are red\n", nothing);
     let text = &latency("8 1.50\n").replace("MPI", "MPI Allreduce");

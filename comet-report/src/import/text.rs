@@ -36,10 +36,15 @@ const LABELS: &[(&str, &str)] =
 /// Numbers of processes in comments.
 const PROCESSES: &[&str] = &["#processes = ", "groups of "];
 
+/// The refusal of a row without an end, whose last number may lack digits.
+const UNENDED: &str =
+    "the text ends within the row (is it cut off? A whole row has an end of line behind it)";
+
 /// Reads `text` of `suite`: its version, empty if it names none, and the points of its rows.
 ///
 /// # Errors
-/// If a row does not fit the head of its table, or if nobody says how many ranks there were.
+/// If a row does not fit the head of its table or has no end of line, or if nobody says how many ranks
+/// there were.
 pub(super) fn parse(
     suite: &'static Suite,
     text: &str,
@@ -48,6 +53,7 @@ pub(super) fn parse(
     let (mut found, mut points) = (String::new(), Vec::new());
     let mut block = Block::of(suite, String::new());
     let mut graph = Graph::default();
+    let n_ends = text.matches('\n').count();
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let mut next = None;
@@ -76,6 +82,9 @@ pub(super) fn parse(
         } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.is_empty() {
             let refuse = |message| ImportError::Line { line: index + 1, message };
             let rows = block.rows_of(line).map_err(refuse)?;
+            if index == n_ends {
+                return Err(refuse(UNENDED.into()));
+            }
             block.rows.extend(rows.into_iter().filter(|_| !block.is_profile));
         } else {
             graph.note(line);

@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
+use crate::catalogue;
 use crate::exit;
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,
@@ -187,7 +188,10 @@ pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap:
     if is_launched {
         command = command.color(ColorChoice::Never).term_width(WIDTH);
     }
-    let matches = command.try_get_matches_from_mut(args).map_err(negative)?;
+    let own = args.get(1).and_then(|name| command.find_subcommand(name)).unwrap_or(&command);
+    let has_axes = own.get_arguments().any(|argument| argument.get_long() == Some("axis"));
+    let matches = command.try_get_matches_from_mut(args);
+    let matches = matches.map_err(|error| explained(error, has_axes))?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     match &cli.command {
         Some(Command::Help(args)) => match &args.topics[..] {
@@ -199,20 +203,27 @@ pub(crate) fn parse(args: Vec<OsString>, is_launched: bool) -> Result<Cli, clap:
     }
 }
 
-/// `error`, or what is wrong with a negative value, which looks like an option.
-fn negative(error: clap::Error) -> clap::Error {
-    let is_negative = |word: &&String| {
-        word.strip_prefix('-').is_some_and(|of| of.starts_with(|c: char| c.is_ascii_digit()))
+/// `error`, or what is wrong with a negative value, which looks like an option, or with an axis that is
+/// written like one to a command that has them.
+fn explained(error: clap::Error, has_axes: bool) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return error };
+    let is_negative =
+        word.strip_prefix('-').is_some_and(|of| of.starts_with(|c: char| c.is_ascii_digit()));
+    let name = word.strip_prefix("--").map(|name| name.replace('-', "_"));
+    let is_axis = |name: &String| {
+        let is_unknown = error.kind() == ErrorKind::UnknownArgument;
+        has_axes && is_unknown && catalogue::axes().contains_key(&**name)
     };
-    match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) if is_negative(&word) => clap::Error::raw(
-            ErrorKind::InvalidValue,
-            format!(
-                "'{word}' is below zero, as no value of an option may be (write it without the -)\n"
-            ),
+    let sentence = match name.filter(is_axis) {
+        Some(name) => {
+            format!("{word} is no option, but an axis of kernels (write --axis {name}=VALUE)\n")
+        }
+        None if is_negative => format!(
+            "'{word}' is below zero, as no value of an option may be (write it without the -)\n"
         ),
-        _ => error,
-    }
+        None => return error,
+    };
+    clap::Error::raw(ErrorKind::InvalidValue, sentence)
 }
 
 /// The long help of `command`, or of its subcommand.
@@ -234,7 +245,6 @@ pub(crate) fn exit_codes() -> String {
 mod tests {
     use super::values::RankCounts;
     use super::*;
-    use crate::catalogue;
 
     fn parse(line: &str) -> Cli {
         Cli::try_parse_from(line.split_whitespace()).expect("a valid command line")

@@ -76,7 +76,8 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
-    let Some(known) = SUITE.find(program) else { return Err(not_here(&SUITE, "", program)) };
+    let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
+    let known = SUITE.find(program).ok_or_else(unknown)?;
     let numbers = known.numbers;
     let Reading { options, ours, plain: places, mut notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;

@@ -338,7 +338,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here; did you mean Gather or Gatherv?"),
-        ("IMB-MPI1 Bcast Allredcue", "Allredcue is not here; did you mean Allreduce?"),
+        ("IMB-MPI1 Allredcue", "did you mean Allreduce? (IMB-MPI1 -list shows all)"),
         ("IMB-MPI1 Bcast -msglne 8", "-msglne is unknown; did you mean -msglog or -msglen?"),
         ("osu_latency --mesage-size 8", "--mesage-size is unknown; did you mean --message-size?"),
         ("IMB-MPI1 Bcast -input /", "(os error 21) (name a file of text)"),

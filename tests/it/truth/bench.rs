@@ -2,6 +2,7 @@
 //! measurements are kept, and numbers that look random and are the same every day.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use comet_core::driver::{Settings, Slices};
@@ -95,6 +96,18 @@ pub(crate) fn choices(axis: &Axis) -> Vec<u64> {
         "operator" => vec![0],
         _ => (0..axis.labels.len() as u64).collect(),
     }
+}
+
+/// Those of `cases` that bring a value of an axis of their kernel which none before has: on few ranks each value
+/// meets all of the others.
+pub(crate) fn each_value_once(mut cases: Vec<Case>) -> Vec<Case> {
+    let mut seen = BTreeSet::new();
+    cases.retain(|case| {
+        let values = case.values().map(|(axis, value)| (axis.name, value)).chain([("", 0)]);
+        let new = values.filter(|value| seen.insert((case.info.id(), *value)));
+        new.count() > 0
+    });
+    cases
 }
 
 /// So many samples of so many repetitions, in five slices.

@@ -9,7 +9,7 @@ use comet_core::sample::Sample;
 use comet_core::sync::StartSync;
 use comet_sim::machine::Machine;
 
-use super::bench::{Bench, choices, settings};
+use super::bench::{Bench, choices, each_value_once, settings};
 use super::machines;
 use super::oracle::truth;
 use super::recording::round;
@@ -20,7 +20,9 @@ const LENGTHS: [u64; 6] = [0, 8, 100, 101, 4096, 20_000];
 const VECTORS: [u64; 6] = [0, 1, 12, 13, 512, 2100];
 const BLOCKS: [u64; 3] = [1, 12, 13];
 
-const RANK_COUNTS: [usize; 6] = [2, 3, 4, 7, 8, 16];
+const RANK_COUNTS: [usize; 5] = [2, 3, 4, 7, 8];
+/// Ranks whose messages meet on links of four dimensions.
+const MANY_RANKS: usize = 16;
 /// Samples of a case, of which each slice takes one.
 const N_SAMPLES: u32 = 5;
 
@@ -58,8 +60,11 @@ fn cases(bench: &Bench) -> Vec<Case> {
 }
 
 fn check(machine: &Machine) {
-    for bench in RANK_COUNTS.map(|n_ranks| Bench::new(machine, n_ranks)) {
-        let cases = cases(&bench);
+    let many = machine.network.switching.map(|_| MANY_RANKS);
+    for n_ranks in RANK_COUNTS.into_iter().chain(many) {
+        let bench = Bench::new(machine, n_ranks);
+        let cases =
+            if n_ranks < MANY_RANKS { cases(&bench) } else { each_value_once(cases(&bench)) };
         // The oracle follows messages, not moments that ranks wait for.
         let sync = Some(StartSync::Barrier);
         let measurements = bench.measure(&cases, &Settings { sync, ..settings(N_SAMPLES, 3) });

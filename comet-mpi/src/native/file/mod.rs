@@ -67,6 +67,8 @@ pub struct MpiFile {
     /// The path as the library takes it.
     name: CString,
     hints: Hints,
+    /// True once all ranks that share the file have had it open.
+    was_open: bool,
     /// The file once more, where what it holds is dropped from the system's memory; or why it is not there.
     cached: Option<io::Result<std::fs::File>>,
     memory: MpiBuffer,
@@ -115,6 +117,7 @@ impl MpiFile {
             path,
             name,
             hints,
+            was_open: false,
             cached: None,
             memory,
             max_in_flight,
@@ -177,6 +180,30 @@ impl MpiFile {
             Sharing::Private => Ok(()),
         }
     }
+
+    /// The greatest code of the ranks that share the file, before its first call or behind it.
+    fn greatest(&self, code: c_int) -> Outcome<c_int> {
+        match self.sharing {
+            Sharing::All if !self.was_open => self.comm.largest(code),
+            _ => Ok(code),
+        }
+    }
+
+    /// Opens the file without the library: ranks that can wait in Open MPI's call for one that cannot.
+    fn require_access(&self) -> Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let code = |error: io::Error| error.raw_os_error().unwrap_or(Errno::EIO as c_int);
+        let own = options.open(&self.path).err().map_or(0, code);
+        let mut found = 0;
+        self.noted("open", || self.greatest(own).map(|greatest| found = greatest))?;
+        let error = io::Error::from_raw_os_error(found);
+        match found {
+            0 => Ok(()),
+            _ if found == own => Err(self.refused("open", &error.to_string())),
+            _ => Err(self.refused("open", &format!("{error} on another rank"))),
+        }
+    }
 }
 
 impl RawFile for MpiFile {
@@ -202,14 +229,25 @@ impl RawFile for MpiFile {
         self.memory.keep();
     }
 
+    /// One call, which may be timed; the first time the ranks agree before and after it.
     fn open(&mut self) -> Result<()> {
+        if !self.was_open {
+            self.require_access()?;
+        }
         let (comm, name, hints) = (self.opened_on(), self.name.as_ptr(), self.hints.0);
         let mode = to_c((ffi::MPI_MODE_CREATE | ffi::MPI_MODE_RDWR) as usize);
         let mut raw = constant!(RSMPI_FILE_NULL);
         let written = &raw mut raw;
-        // SAFETY: the path ends with a zero; the call writes the handle.
-        self.noted("open", || call!(MPI_File_open(comm, name, mode, hints, written)))?;
-        self.raw = raw;
+        self.noted("open", || {
+            // SAFETY: the path ends with a zero; the call writes the handle.
+            let own = call!(MPI_File_open(comm, name, mode, hints, written));
+            // A class is a code that all ranks know.
+            match self.greatest(own.err().map_or(0, Failure::class))? {
+                code @ 1.. if own.is_ok() => Err(Failure { call: "MPI_File_open", code }),
+                _ => own,
+            }
+        })?;
+        (self.raw, self.was_open) = (raw, true);
         self.cached = (self.cache == Cache::Drop).then(|| std::fs::File::open(&self.path));
         Ok(())
     }

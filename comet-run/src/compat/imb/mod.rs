@@ -303,12 +303,19 @@ impl Asked {
         Ok(())
     }
 
-    /// Adds the benchmarks `words`, which have commas between them, each once.
+    /// Adds the benchmarks `words`, which have commas between them, each once: a run has no two points of one
+    /// case.
     fn include(&mut self, words: &str) -> Result<(), Stop> {
         for word in words.split(',') {
             let benchmark = self.program.benchmark(word)?;
+            let again = format!(
+                "{} is measured once, where IMB prints a table for each mention",
+                benchmark.name
+            );
             if self.benchmarks.iter().all(|other| other.name != benchmark.name) {
                 self.benchmarks.push(benchmark);
+            } else if !self.notes.contains(&again) {
+                self.notes.push(again);
             }
         }
         Ok(())

@@ -77,7 +77,8 @@ impl Program {
 
     /// The benchmark `word`.
     pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
-        let unknown = || not_here(self.suite, &format!("{}: ", self.name), word);
+        let (whose, list) = (format!("{}: ", self.name), format!("{} -list shows all", self.name));
+        let unknown = || not_here(self.suite, &whose, word, &list);
         self.suite.find(word).ok_or_else(unknown)
     }
 

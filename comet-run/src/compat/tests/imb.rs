@@ -312,3 +312,12 @@ fn programs_of_files_have_counts_ranks_and_a_folder_of_their_own() {
         assert!(sentence.contains(part), "{line}: {sentence}");
     }
 }
+
+#[test]
+fn a_benchmark_that_is_named_again_is_measured_once_and_noted() {
+    let once = translated("IMB-MPI1 PingPing -msgsize 8").unwrap();
+    let again = translated("IMB-MPI1 PingPing PingPing -include pingping -msgsize 8").unwrap();
+    assert_eq!(again.words, once.words);
+    let note = "PingPing is measured once, where IMB prints a table for each mention";
+    assert_eq!((once.notes, again.notes), (vec![], vec![note.to_owned()]));
+}
