@@ -241,6 +241,9 @@ impl<T: Transport> File<T> {
     /// Opens the file to read and write, and makes it if it is not there; all ranks that share it call it
     /// (MPI-4.1 section 14.2.1).
     ///
+    /// Once all of them have had it open, a transport may make the call alone, since it may be timed; its error is
+    /// that of one rank then.
+    ///
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) if it is open,
     /// [`Storage`](TransportErrorKind::Storage), on all that share it, if the system refuses one of them; other kinds
