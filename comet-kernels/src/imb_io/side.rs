@@ -5,12 +5,16 @@ use comet_core::file::{Cache, File, Pointer, Sharing, Together, View};
 use comet_core::kernel::prelude::*;
 
 use super::numbered;
-use super::spec::{N_READ_BACK, Place, Ranks, Spec, agree, keep, n_slots, open, portion};
+use super::spec::{
+    N_READ_BACK, PAGE_BYTES, Place, Ranks, Spec, agree, keep, n_slots, open, portion,
+};
 
 /// One rank's side.
 pub(crate) struct Side<T: Transport> {
     spec: &'static Spec,
     file: File<T>,
+    /// Where its memory for transfers begins, at an address that is a multiple of a page.
+    own_start: usize,
     rank: u64,
     n_ranks: u64,
     total: u64,
@@ -52,11 +56,13 @@ impl<T: Transport> Side<T> {
         let longest = if is_private { length } else { portion(total, 0, n_ranks).1 };
         let [length, longest] = [length, longest].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         let sharing = if is_private { Sharing::Private } else { Sharing::All };
-        let mut file = cx.file(sharing, length + N_READ_BACK * longest, 1)?;
+        let mut file = cx.file(sharing, PAGE_BYTES + length + N_READ_BACK * longest, 1)?;
         open(t, &mut file)?;
+        let own_start = file.memory().as_ptr().addr().wrapping_neg() % PAGE_BYTES;
         let side = Self {
             spec,
             file,
+            own_start,
             rank,
             n_ranks,
             total,
@@ -107,7 +113,7 @@ impl<T: Transport> Side<T> {
 
     /// Memory of the transfers, and behind it that of what is read back.
     fn own(&self) -> std::ops::Range<usize> {
-        0..self.length
+        self.own_start..self.own_start + self.length
     }
 
     /// The next place, behind which the file begins again.
@@ -183,7 +189,8 @@ impl<T: Transport> Side<T> {
         self.file.set_view(is_seen.then_some(View { start: self.start, block_bytes, stride_bytes }))
     }
 
-    /// Writes the contents of a file that is read, as far as it is.
+    /// Writes the contents of a file, as far as it is read or written over: a write that makes pages
+    /// anew takes longer.
     fn write_contents(&mut self) -> Result<()> {
         let n_runs = self.seeds.map_or(1, |seeds| seeds.n_runs);
         for slot in 0..self.n_slots.min(n_runs) {
@@ -191,10 +198,10 @@ impl<T: Transport> Side<T> {
                 (self.seed(self.rank, slot), self.at(self.rank, slot), self.own());
             let is_in_any_order = self.is_in_any_order();
             let block = &mut self.file.memory()[own.clone()];
-            if is_in_any_order {
-                numbered::fill(block, at);
-            } else {
-                pattern::fill(block, seed);
+            match (self.spec.writes, is_in_any_order) {
+                (true, _) => pattern::spoil(block, seed),
+                (false, true) => numbered::fill(block, at),
+                (false, false) => pattern::fill(block, seed),
             }
             self.file.write(own, Pointer::At(at), Together::Alone)?;
         }
@@ -207,7 +214,7 @@ impl<T: Transport> Side<T> {
         let n = self.length_of(other);
         let places: [u64; N_READ_BACK] = [0, self.next.saturating_sub(1)];
         for (index, slot) in places.into_iter().enumerate() {
-            let start = self.length + index * self.longest();
+            let start = self.own().end + index * self.longest();
             let at = Pointer::At(self.at(other, slot));
             self.file.read(start..start + n, at, Together::Alone)?;
         }
@@ -220,7 +227,7 @@ impl<T: Transport> Side<T> {
             return Ok(());
         }
         let mut n_found = vec![0.0; usize::try_from(self.n_ranks).unwrap_or(0)];
-        let (mut at, start) = (0, self.length);
+        let (mut at, start) = (0, self.own().end);
         while at < self.next * self.total {
             let left = usize::try_from(self.next * self.total - at).unwrap_or(usize::MAX);
             let n = self.longest().min(left);
@@ -317,32 +324,28 @@ impl<T: Transport> Operation<T> for Side<T> {
     fn fill(&mut self, seeds: Seeds) {
         self.seeds = Some(seeds);
         let seed = self.seed(self.rank, 0);
-        let length = self.length;
-        let (own, back) = self.file.memory().split_at_mut(length);
-        pattern::fill(own, seed);
-        pattern::spoil(back, seed);
+        let behind = self.own().end;
+        pattern::spoil(&mut self.file.memory()[behind..], seed);
     }
 
     fn begin(&mut self, t: &T) -> Result<()> {
         let shown = self.file.set_view(None);
-        let written = match self.spec.writes || !self.moves {
-            true => shown,
-            false => shown.and_then(|()| self.write_contents()),
+        let written = match self.moves {
+            true => shown.and_then(|()| self.write_contents()),
+            false => shown,
         };
         let completed = self.file.sync();
         agree(t, written.and(completed))?;
         // What all have written is on the disk now, from where alone it can be dropped.
         agree(t, self.drop_cached())?;
         let shown = self.show();
-        if !self.spec.writes {
-            let (seed, own, is_in_any_order) =
-                (self.seed(self.rank, 0), self.own(), self.is_in_any_order());
-            let block = &mut self.file.memory()[own];
-            if is_in_any_order {
-                block.fill(0);
-            } else {
-                pattern::spoil(block, seed);
-            }
+        let (seed, own) = (self.seed(self.rank, 0), self.own());
+        let (writes, is_in_any_order) = (self.spec.writes, self.is_in_any_order());
+        let block = &mut self.file.memory()[own];
+        match (writes, is_in_any_order) {
+            (true, _) => pattern::fill(block, seed),
+            (false, true) => block.fill(0),
+            (false, false) => pattern::spoil(block, seed),
         }
         agree(t, shown)
     }
@@ -394,7 +397,7 @@ impl<T: Transport> Operation<T> for Side<T> {
             let other = self.checked_rank();
             let (n, seed) = (self.length_of(other), self.seed(other, 0));
             for index in 0..N_READ_BACK {
-                let start = self.length + index * self.longest();
+                let start = self.own().end + index * self.longest();
                 let block = &mut self.file.memory()[start..start + n];
                 check.message(block, seed, format!("what rank {other} has written"));
             }

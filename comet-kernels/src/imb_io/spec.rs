@@ -81,6 +81,10 @@ pub(super) const SPECS: [Spec; 18] = specs! {
 /// Places of a file that are read back.
 pub(super) const N_READ_BACK: usize = 2;
 
+/// Room before the memory of transfers, which begins at a page: where both ends of a copy lie a few bytes
+/// apart within theirs, it takes up to four times as long on some processors.
+pub(super) const PAGE_BYTES: usize = 4096;
+
 /// Blocks for which a rank has memory: its own, and those that are read back.
 const N_BLOCKS: u64 = 1 + N_READ_BACK as u64;
 
@@ -88,6 +92,11 @@ const N_BLOCKS: u64 = 1 + N_READ_BACK as u64;
 const MIN_SLOTS: u64 = 50;
 const MAX_SLOTS: u64 = 4096;
 const FEW_FROM_BYTES: u64 = 64 << 20;
+
+/// Memory of a rank whose longest portion has so many bytes.
+fn memory_bytes(portion: u64) -> u64 {
+    portion.saturating_mul(N_BLOCKS).saturating_add(PAGE_BYTES as u64)
+}
 
 /// Start and length of the portion of `rank` in `total` bytes of `n_ranks` ranks.
 pub(super) fn portion(total: u64, rank: u64, n_ranks: u64) -> (u64, u64) {
@@ -238,10 +247,8 @@ impl Spec {
                 _ => |case, world| require_folder(world, file_bytes(case), portions(case, world)),
             },
             bytes_per_rank: match self.ranks {
-                Ranks::One => |case, _| case.value(&LENGTH_BYTES).saturating_mul(N_BLOCKS),
-                _ => {
-                    |case, world| portions(case, world).next().unwrap_or(0).saturating_mul(N_BLOCKS)
-                }
+                Ranks::One => |case, _| memory_bytes(case.value(&LENGTH_BYTES)),
+                _ => |case, world| memory_bytes(portions(case, world).next().unwrap_or(0)),
             },
             is_movable: false,
             ..KernelInfo::collective("imb-io")

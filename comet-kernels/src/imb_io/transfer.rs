@@ -14,7 +14,7 @@
 //! ```
 //! **Timed** (the ranks that move something): the transfer, in a loop; after each write, or
 //! (aggregate) after all of them, a sync, a barrier and a sync, so that all ranks would find
-//! it. File, view and contents are made before.
+//! it. File, view and contents, which writes go over, are made before.
 //!
 //! **Reports**: mean time of a transfer in a loop, on the slowest rank.
 //!
