@@ -131,6 +131,23 @@ fn length(word: &str) -> Option<u64> {
     parse_count(&binary.unwrap_or(word)).ok()
 }
 
+/// Adds `benchmark` unless it is there, or else a note: a run has no two points of one case.
+fn add_once(
+    benchmark: &'static Benchmark,
+    benchmarks: &mut Vec<&'static Benchmark>,
+    notes: &mut Vec<String>,
+) {
+    if benchmarks.iter().all(|other| other.name != benchmark.name) {
+        benchmarks.push(benchmark);
+        return;
+    }
+    let again =
+        format!("{} is measured once, where IMB prints a table for each mention", benchmark.name);
+    if !notes.contains(&again) {
+        notes.push(again);
+    }
+}
+
 impl Asked {
     /// The refusal of the value of an option.
     fn wrong(&self, option: &str, value: &str, expected: &str) -> Stop {
@@ -303,20 +320,11 @@ impl Asked {
         Ok(())
     }
 
-    /// Adds the benchmarks `words`, which have commas between them, each once: a run has no two points of one
-    /// case.
+    /// Adds the benchmarks `words`, which have commas between them.
     fn include(&mut self, words: &str) -> Result<(), Stop> {
         for word in words.split(',') {
             let benchmark = self.program.benchmark(word)?;
-            let again = format!(
-                "{} is measured once, where IMB prints a table for each mention",
-                benchmark.name
-            );
-            if self.benchmarks.iter().all(|other| other.name != benchmark.name) {
-                self.benchmarks.push(benchmark);
-            } else if !self.notes.contains(&again) {
-                self.notes.push(again);
-            }
+            add_once(benchmark, &mut self.benchmarks, &mut self.notes);
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use comet_core::sweep::parse_count;
 use comet_report::suite::Benchmark;
 
 use super::super::{Reading, Stop, Translation, Words, doubling, wrong};
-use super::lines;
 use super::programs::Program;
+use super::{add_once, lines};
 
 /// The longest message, as a power of two.
 const MAX_LOG: u32 = 47;
@@ -33,7 +33,7 @@ struct Asked {
 
 /// The command line of `program` that `reading` is, as one of comet-run.
 pub(super) fn translate(program: &'static Program, reading: Reading) -> Result<Translation, Stop> {
-    let Reading { options, ours, plain, notes } = reading;
+    let Reading { options, ours, plain, mut notes } = reading;
     let mut asked = Asked {
         program,
         benchmarks: Vec::new(),
@@ -44,10 +44,7 @@ pub(super) fn translate(program: &'static Program, reading: Reading) -> Result<T
         words: Words { ours, ..Words::default() },
     };
     for name in plain.iter().flat_map(|names| names.split(',')).filter(|name| !name.is_empty()) {
-        let benchmark = program.benchmark(name)?;
-        if asked.benchmarks.iter().all(|other| other.name != benchmark.name) {
-            asked.benchmarks.push(benchmark);
-        }
+        add_once(program.benchmark(name)?, &mut asked.benchmarks, &mut notes);
     }
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     Ok(Translation { words: asked.translate(), notes })

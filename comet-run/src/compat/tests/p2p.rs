@@ -45,6 +45,12 @@ fn lengths_loops_touches_and_pauses_are_options_of_ours() {
     let all = translated("IMB-P2P").unwrap();
     assert_eq!(all.words.iter().filter(|word| word.starts_with("IMB-P2P:")).count(), 8);
     assert_eq!(all.notes, [""; 0]);
+    let again = translated("IMB-P2P PingPong,Corandom pingpong").unwrap();
+    assert_eq!(again.words.iter().filter(|word| word.starts_with("IMB-P2P:")).count(), 2);
+    assert_eq!(
+        again.notes,
+        ["PingPong is measured once, where IMB prints a table for each mention"]
+    );
 }
 
 #[test]
@@ -66,8 +72,8 @@ fn it_lists_its_benchmarks_and_refuses_what_it_does_not_have() {
     for (line, sentence) in [
         (
             "IMB-P2P Pingpongs",
-            "IMB-P2P: Pingpongs is not here; did you mean PingPong or PingPing? (comet-run list shows \
-             all kernels)",
+            "IMB-P2P: Pingpongs is not here; did you mean PingPong or PingPing? (IMB-P2P -list shows \
+             all)",
         ),
         ("IMB-P2P -msgwr maybe", "IMB-P2P: 'maybe' for -msgwr: it is a switch (write on or off)"),
         (
