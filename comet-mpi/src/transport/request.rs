@@ -4,7 +4,7 @@ use comet_core::error::Result;
 use comet_core::transport::{Pending, Status};
 
 use super::Mpi;
-use crate::native::{End, MpiRecv, MpiSend, Request, empty_status};
+use crate::native::{End, MpiCall, MpiRecv, MpiSend, Request, empty_status};
 
 /// The methods of [`Pending`] for sets, each one call of the library.
 macro_rules! native_sets {
@@ -83,6 +83,22 @@ pub(super) fn wait_for_both<'r>(
 #[inline]
 fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
     ops.iter().flatten().map(|op| op.as_ref().waiting).next()
+}
+
+impl Pending<Mpi> for MpiCall<'_> {
+    type Out = ();
+
+    #[inline]
+    fn poll(&mut self, _t: &Mpi) -> bool {
+        self.as_ref().has_ended()
+    }
+
+    #[inline]
+    fn finish(mut self, t: &Mpi) -> Result<()> {
+        let request = self.as_mut();
+        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
+            .map_err(|failure| t.error(failure))
+    }
 }
 
 impl MpiSend<'_> {
