@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytemuck::allocation::try_zeroed_slice_box;
 
-use crate::collective::{NoCall, SHARED};
+use crate::collective::{NoCall, SHARED, of_any_call};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
@@ -88,7 +88,7 @@ pub struct Local {
 #[derive(Debug, Default)]
 struct Own {
     rank: Rank,
-    /// Number of the messages to each rank with each tag.
+    /// Number of the messages to each rank with each tag; unblocked collectives have one.
     n_sent: RefCell<HashMap<(Rank, Tag), usize>>,
     /// Whether a message of this rank arrives changed.
     has_corrupted: Cell<bool>,
@@ -327,7 +327,7 @@ impl Local {
     fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
         let Own { n_sent, received_at, .. } = &*self.own;
         let mut n_sent = n_sent.borrow_mut();
-        let n_before = n_sent.entry((destination, tag)).or_default();
+        let n_before = n_sent.entry((destination, of_any_call(tag))).or_default();
         *n_before += 1;
         let number = *n_before - 1;
         match self.shared.corrupt {

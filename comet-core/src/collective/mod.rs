@@ -247,6 +247,12 @@ fn tag_of_call(number: u16) -> Tag {
     Tag::reserved(FIRST_CALL + number % N_CALLS)
 }
 
+/// One tag for all of those of unblocked collectives; any other as it is.
+pub(crate) fn of_any_call(tag: Tag) -> Tag {
+    let calls = tag_of_call(0).value()..=tag_of_call(N_CALLS - 1).value();
+    if calls.contains(&tag.value()) { tag_of_call(0).within(tag.context()) } else { tag }
+}
+
 /// The words of all ranks in rank order, on every rank; not for what is timed.
 ///
 /// # Errors

@@ -43,7 +43,7 @@ impl<T: Transport> Prepared<T> {
         let by = by.or_else(|| (!has_own).then(of_library));
         let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
         let running = plan.map(|plan| Running::new(t, plan)).transpose()?;
-        Ok(Self { call, running })
+        Ok(Self { call: call.ready_on(rank, n_ranks), running })
     }
 
     /// The operation.
