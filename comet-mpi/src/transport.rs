@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use comet_core::collective::{Collective, Element, Neighbours, NoCall, Reducer, require_operands};
+use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::Plan;
 use comet_core::job::JobFailure;
@@ -274,14 +274,7 @@ impl RawTransport for Mpi {
         input: &'env [u8],
         output: &'env mut [u8],
     ) -> Result<MpiCall<'env>> {
-        let (rank, n_ranks) = (self.rank(), self.n_ranks());
-        if !self.starts_own(call) {
-            return Err(self.group.located(NoCall::unsupported(call)));
-        }
-        let admitted = call.admit((rank, n_ranks), input, output);
-        admitted.map_err(|error| self.group.located(error))?;
-        MpiCall::start(lease, &self.comm, call, rank, (input, output))
-            .map_err(|refused| self.refused(refused))
+        self.started(lease, call, (input, output))
     }
 
     #[inline(always)]

@@ -58,6 +58,7 @@ type Row = (&'static [u32], &'static str, i32, &'static [&'static str]);
 const ROWS: &[Row] = &[
     // Programs and classes.
     (&[1], "IMB-MPI1 -list", 0, &["List of benchmarks:\nIMB-MPI1:\n    Allgather\n"]),
+    (&[1], "IMB-NBC -list", 0, &["List of benchmarks:\nIMB-NBC:\n    Iallgather\n"]),
     (&[1], "IMB-EXT -list", 0, &["List of benchmarks:\nIMB-EXT:\n    Accumulate\n"]),
     (&[1], "IMB-IO -list", 0, &["List of benchmarks:\nIMB-IO:\n    C_IRead_Expl\n"]),
     (&[1], "IMB-MPI4", 2, &["IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are"]),

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! ```text
-//!   start    the messages of the first round
+//!   start    the messages of the first round, and those of the next ones that wait for nothing
 //!   test     once all messages of a round have ended: its work, then the messages of the next
 //!   wait     the same to the end of the plan, with a wait for the messages of each round
 //! ```
@@ -11,7 +11,7 @@
 
 use std::mem;
 
-use super::plan::{Memory, Message, Plan, Span, Step};
+use super::plan::{Memory, Message, Plan, Round, Span, Step};
 use super::reducer::Reducer;
 use super::running::Rooms;
 use crate::error::{Result, TransportError};
@@ -56,9 +56,25 @@ impl<'env, T: Transport> InFlight<'env, T> {
         started
     }
 
-    /// Starts the messages of the round at hand: false after the last one, and after an error.
+    /// Starts the messages of the round at hand, with those of the rounds behind it that wait for none of
+    /// them: false after the last round, and after an error.
     fn start_messages(&mut self, t: &T) -> bool {
-        let Some(round) = self.plan.round(self.round) else { return false };
+        while let Some(round) = self.plan.round(self.round) {
+            if !self.start_round(t, round) {
+                return false;
+            }
+            if self.receives.is_empty() && self.sends.is_empty() {
+                self.work(t, round);
+            } else if !self.plan.goes_on_with_sends(self.round) {
+                return true;
+            }
+            self.round += 1;
+        }
+        false
+    }
+
+    /// Starts the messages of one round: false after an error.
+    fn start_round(&mut self, t: &T, round: Round<'_>) -> bool {
         let receives = |of: &&Message| matches!(of, Message::Recv { .. });
         let (first, then) = (round.messages.iter(), round.messages.iter());
         let mut messages = first.filter(receives).chain(then.filter(|of| !receives(of)));
@@ -117,9 +133,13 @@ impl<'env, T: Transport> InFlight<'env, T> {
             return false;
         }
         let Some(round) = self.plan.round(self.round) else { return false };
-        round.steps.iter().for_each(|step| self.cells.apply(t, *step, self.plan.by));
+        self.work(t, round);
         self.round += 1;
         self.start_messages(t)
+    }
+
+    fn work(&self, t: &T, round: Round<'_>) {
+        round.steps.iter().for_each(|step| self.cells.apply(t, *step, self.plan.by));
     }
 
     fn note(&mut self, outcome: Result<()>) {
@@ -226,5 +246,36 @@ impl<'env> Cells<'env> {
                 }
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Collective, Kind, Parts, Prepared, algorithm};
+    use crate::local;
+    use crate::transport::{Source, Tag, Transport};
+
+    #[test]
+    fn a_root_sends_to_all_of_its_children_when_it_starts() {
+        const ARRIVED: Tag = Tag::new(1);
+        local::run(4, |t| {
+            let call = Collective::new(Kind::Broadcast, Parts::Equal(8));
+            let by = algorithm::find(Kind::Broadcast, "binomial");
+            let mut prepared = Prepared::unblocked(t, call, by)?;
+            let mut message = [u8::from(t.rank() == 0); 8];
+            t.scope(|s| {
+                let request = s.unblocked_collective(&mut prepared, &[], &mut message)?;
+                if t.rank() == 0 {
+                    t.blocked_recv(Source::Rank(1), ARRIVED, &mut [])?;
+                }
+                request.wait()?;
+                if t.rank() == 1 { t.blocked_send(0, ARRIVED, &[]) } else { Ok(()) }
+            })?;
+            assert_eq!(message, [1; 8]);
+            Ok::<_, crate::error::TransportError>(())
+        })
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()
+        .unwrap();
     }
 }

@@ -139,10 +139,30 @@ impl Plan {
         self.ends.len()
     }
 
-    /// Most messages of a round.
+    /// Most messages that are under way at once: those of a round, and of the rounds
+    /// [behind it](Self::goes_on_with_sends) that only send.
     pub(super) fn n_at_once(&self) -> usize {
-        let rounds = (0..self.n_rounds()).filter_map(|index| self.round(index));
-        rounds.map(|round| round.messages.len()).max().unwrap_or(0)
+        let (mut most, mut n) = (0, 0);
+        for index in 0..self.n_rounds() {
+            n += self.round(index).map_or(0, |round| round.messages.len());
+            most = most.max(n);
+            if !self.goes_on_with_sends(index) {
+                n = 0;
+            }
+        }
+        most
+    }
+
+    /// True if round number `index` and the next one do nothing but send, so that the messages of both may
+    /// be under way at once.
+    pub(super) fn goes_on_with_sends(&self, index: usize) -> bool {
+        let only_sends = |round: Round<'_>| {
+            let is_send = |message: &Message| matches!(message, Message::Send { .. });
+            !round.messages.is_empty() && round.messages.iter().all(is_send)
+        };
+        let (this, next) = (self.round(index), self.round(index + 1));
+        this.is_some_and(|round| round.steps.is_empty() && only_sends(round))
+            && next.is_some_and(only_sends)
     }
 
     /// Number of its messages, to and from other ranks.

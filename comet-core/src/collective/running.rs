@@ -197,3 +197,37 @@ fn apart(memory: &mut [u8], from: Range<usize>, into: Range<usize>) -> (&[u8], &
     let (front, back) = memory.split_at_mut(from.start);
     (&back[..from.end - from.start], &mut front[into])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Collective, Kind, Parts, algorithm};
+    use super::*;
+    use crate::local;
+    use crate::transport::Pending;
+
+    #[test]
+    fn plans_that_are_started_keep_the_memory_of_their_messages() {
+        local::run(5, |t| {
+            for (index, kind) in (0..).zip(Kind::ALL) {
+                if kind.is_among_neighbours() {
+                    continue;
+                }
+                let call = Collective::new(kind, Parts::Equal(64));
+                let plan = algorithm::automatic(&call, 5).plan(&call, t.rank(), 5);
+                let mut running = Running::new(t, plan).unwrap();
+                let rooms = |running: &Running<_>| {
+                    format!("{:?} {:?}", running.rooms.sends, running.rooms.receives)
+                };
+                let before = rooms(&running);
+                let input = vec![0; call.input_bytes(t.rank(), 5)];
+                let mut output = vec![0; call.output_bytes(t.rank(), 5)];
+                for _ in 0..2 {
+                    let tag = Tag::new(index);
+                    let started = running.start(t, Lease::of_part(), tag, &input, &mut output);
+                    started.finish(t).unwrap();
+                }
+                assert_eq!(rooms(&running), before, "{kind:?}");
+            }
+        });
+    }
+}

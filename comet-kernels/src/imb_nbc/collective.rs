@@ -14,8 +14,8 @@
 //!
 //! **Reports**: the times t_pure, t_ovrl and t_CPU from the first start to the last finish over all
 //! ranks. From their medians follow the hidden share of the shorter part, (t_pure + t_CPU - t_ovrl)
-//! / min(t_pure, t_CPU), and that of the longer, which IMB-NBC prints, clipped to 0 and 1, for the
-//! rank with the largest t_ovrl: 1 if all of it is hidden, 0 if none is.
+//! / min(t_pure, t_CPU), and that of the longer, clipped to 0..1, which IMB-NBC prints for the rank
+//! with the largest t_ovrl: 1 if all of it is hidden, 0 if none is.
 //!
 //! **Rate**: `length_bytes` / time, of one message of the operation alone; as for the blocked ones.
 //!
@@ -318,10 +318,9 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
                 shares.map(|shares| shares.imb_min.value),
             ),
             Derived::of(
-                "overlap_share_of_longer",
-                "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), as IMB-NBC has it, with the same \
-                 medians",
-                shares.map(|shares| shares.imb_nbc.value),
+                "overlap_share_imb_nbc",
+                "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), clipped to 0..1, with those medians",
+                shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
             ),
         ]
     }

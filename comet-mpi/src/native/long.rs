@@ -169,11 +169,15 @@ pub(super) fn short_count(length: usize, most: usize) -> Option<c_int> {
 macro_rules! issued {
     ($request:expr, $name:ident | $start:ident ($($argument:expr),* $(,)?)) => {
         match $request {
-            // SAFETY: as said where the macro is used.
-            None => outcome(stringify!($name), unsafe { ffi::$name($($argument),*) }),
-            // SAFETY: as above; the call writes the request, which is borrowed.
+            None => {
+                // SAFETY: as said where the macro is used.
+                let code = unsafe { ffi::$name($($argument),*) };
+                outcome(stringify!($name), code)
+            }
             Some(request) => {
-                outcome(stringify!($start), unsafe { ffi::$start($($argument,)* request) })
+                // SAFETY: as above; the call writes the request, which is borrowed.
+                let code = unsafe { ffi::$start($($argument,)* request) };
+                outcome(stringify!($start), code)
             }
         }
     };

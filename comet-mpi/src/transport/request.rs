@@ -1,7 +1,8 @@
 //! Operations in flight, alone and in sets.
 
+use comet_core::collective::{Collective, NoCall};
 use comet_core::error::Result;
-use comet_core::transport::{Pending, Status};
+use comet_core::transport::{Lease, Pending, Status, Transport as _};
 
 use super::Mpi;
 use crate::native::{End, MpiCall, MpiRecv, MpiSend, Request, empty_status};
@@ -83,6 +84,26 @@ pub(super) fn wait_for_both<'r>(
 #[inline]
 fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
     ops.iter().flatten().map(|op| op.as_ref().waiting).next()
+}
+
+impl Mpi {
+    /// `call`, started by one call of the library.
+    #[inline]
+    pub(super) fn started<'env>(
+        &self,
+        lease: Lease<Self>,
+        call: &'env Collective,
+        (input, output): (&'env [u8], &'env mut [u8]),
+    ) -> Result<MpiCall<'env>> {
+        let (rank, n_ranks) = (self.rank(), self.n_ranks());
+        if !self.starts_own(call) {
+            return Err(self.group.located(NoCall::unsupported(call)));
+        }
+        let admitted = call.admit((rank, n_ranks), input, output);
+        admitted.map_err(|error| self.group.located(error))?;
+        MpiCall::start(lease, &self.comm, call, rank, (input, output))
+            .map_err(|refused| self.refused(refused))
+    }
 }
 
 impl Pending<Mpi> for MpiCall<'_> {

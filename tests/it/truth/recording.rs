@@ -17,7 +17,8 @@ use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
+    Work,
 };
 use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
