@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use bytemuck::allocation::try_zeroed_slice_box;
 
-use crate::collective::SHARED;
+use crate::collective::{NoCall, SHARED, of_any_call};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Group, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
-    require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag,
+    Transport, require_rank, require_source,
 };
 use crate::window::Memory;
 
@@ -88,7 +88,7 @@ pub struct Local {
 #[derive(Debug, Default)]
 struct Own {
     rank: Rank,
-    /// Number of the messages to each rank with each tag.
+    /// Number of the messages to each rank with each tag; unblocked collectives have one.
     n_sent: RefCell<HashMap<(Rank, Tag), usize>>,
     /// Whether a message of this rank arrives changed.
     has_corrupted: Cell<bool>,
@@ -327,7 +327,7 @@ impl Local {
     fn is_corrupted(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
         let Own { n_sent, received_at, .. } = &*self.own;
         let mut n_sent = n_sent.borrow_mut();
-        let n_before = n_sent.entry((destination, tag)).or_default();
+        let n_before = n_sent.entry((destination, of_any_call(tag))).or_default();
         *n_before += 1;
         let number = *n_before - 1;
         match self.shared.corrupt {
@@ -348,6 +348,7 @@ impl Local {
 impl RawTransport for Local {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
+    type OwnCall<'env> = NoCall;
     type Window = LocalWindow;
     type File = NoFile;
 
@@ -368,6 +369,20 @@ impl RawTransport for Local {
         self.lock_inbox(destination).push_back(Message { source, tag, bytes });
         self.shared.inboxes[destination].arrived.notify_one();
         Ok(LocalSend)
+    }
+
+    fn start_send_from(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'_>,
+    ) -> Result<LocalSend> {
+        self.start_send(lease, destination, tag, &message.to_vec())
+    }
+
+    fn next_call(&self) -> u16 {
+        self.group.next_call()
     }
 
     fn start_recv<'env>(

@@ -7,6 +7,7 @@
 //!   model        patterns from which the parameters of a model of the machine follow
 //!   health       ranks, hosts and links that are slower than the others
 //!   imb          the Intel MPI Benchmarks beyond these
+//!   imb-nbc      those of collectives in flight beside work
 //!   imb-ext      those of windows whose epochs are fences
 //!   imb-rma      those of windows whose epochs are locks
 //!   imb-io       those of files
@@ -28,6 +29,7 @@
 #![forbid(unsafe_code)]
 
 mod axes;
+mod calls;
 mod combining;
 pub mod comet;
 mod daxpy;
@@ -36,11 +38,13 @@ pub mod health;
 pub mod imb;
 pub mod imb_ext;
 pub mod imb_io;
+pub mod imb_nbc;
 pub mod imb_p2p;
 pub mod imb_rma;
 pub mod model;
 pub mod naive;
 pub mod osu;
+mod overlap;
 pub mod parkbench;
 mod pattern;
 mod polynomial;
@@ -56,7 +60,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 11] {
+pub fn suites<T: Transport>() -> [Suite<T>; 12] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -64,6 +68,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 11] {
         model::kernels(),
         health::kernels(),
         imb::kernels(),
+        imb_nbc::kernels(),
         imb_ext::kernels(),
         imb_rma::kernels(),
         imb_io::kernels(),

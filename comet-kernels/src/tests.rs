@@ -14,8 +14,8 @@ use comet_core::transport::Transport;
 use comet_stats::Summary;
 
 use crate::axes::WINDOW_BUFFERS;
+use crate::calls::{FIRST_ROOT, PLACE, ROOT};
 use crate::health::pairs::ROUND;
-use crate::imb::collective::{FIRST_ROOT, PLACE, ROOT};
 use crate::model::pairs::PAIRS;
 use crate::osu::epochs::{MEMORY, SYNC};
 

@@ -19,8 +19,8 @@ use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-    Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
+    Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -32,8 +32,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiFile, MpiRecv, MpiSend, MpiWindow,
-    Outcome, Refused, Set,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiRecv, MpiSend,
+    MpiWindow, Outcome, Refused, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -231,6 +231,7 @@ pub(crate) fn failed(group: &Group, failure: Failure) -> TransportError {
 impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
+    type OwnCall<'env> = MpiCall<'env>;
     type Window = MpiWindow;
     type File = MpiFile;
 
@@ -246,6 +247,34 @@ impl RawTransport for Mpi {
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let send = MpiSend::start(lease, &self.comm, message, (destination, tag), waiting);
         send.map_err(|failure| self.error(failure))
+    }
+
+    fn start_send_from<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'env>,
+    ) -> Result<MpiSend<'env>> {
+        require_rank(self, destination)?;
+        let waiting = Waiting::Send(self.group.global(destination), tag, message.length_bytes());
+        let send = MpiSend::start_from(lease, &self.comm, message, (destination, tag), waiting);
+        send.map_err(|failure| self.error(failure))
+    }
+
+    fn next_call(&self) -> u16 {
+        self.group.next_call()
+    }
+
+    #[inline]
+    fn start_own<'env>(
+        &self,
+        lease: Lease<Self>,
+        call: &'env Collective,
+        input: &'env [u8],
+        output: &'env mut [u8],
+    ) -> Result<MpiCall<'env>> {
+        self.started(lease, call, (input, output))
     }
 
     #[inline(always)]
@@ -537,6 +566,11 @@ impl Transport for Mpi {
 
     fn has_own(&self, _call: &Collective) -> bool {
         true
+    }
+
+    /// All but those among neighbours.
+    fn starts_own(&self, call: &Collective) -> bool {
+        !call.kind().is_among_neighbours()
     }
 
     #[inline]

@@ -9,7 +9,7 @@ pub(crate) use comet_suites::infos;
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 
 /// Suites in reading order, and their contents.
-const SUITES: [(&str, &str); 12] = [
+const SUITES: [(&str, &str); 13] = [
     ("comet", "low-level kernels of the CoMet thesis (1993)"),
     ("matrix", "operations of the CoMet thesis on a matrix in blocks on a mesh of ranks"),
     ("naive", "collectives over point-to-point messages, a baseline for those of a transport"),
@@ -17,6 +17,7 @@ const SUITES: [(&str, &str); 12] = [
     ("model", "patterns whose times give the parameters of LogGP and max-rate models"),
     ("health", "slow ranks, hosts and links"),
     ("imb", "Intel MPI Benchmarks without an equivalent above"),
+    ("imb-nbc", "IMB-NBC: collectives in flight, alone and beside work"),
     ("imb-ext", "IMB-EXT: windows whose epochs are fences"),
     ("imb-rma", "IMB-RMA: windows whose epochs are locks"),
     ("imb-io", "IMB-IO: files of each rank and of all, alone and together"),

@@ -7,13 +7,13 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use comet_core::collective::{self, Collective, Kind, Parts};
+use comet_core::collective::{self, Collective, Kind, NoCall, Parts};
 use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-    Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
+    Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -128,14 +128,53 @@ impl Shm {
     /// Sends a short message, if nothing is in its way.
     #[inline]
     fn try_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> bool {
+        // SAFETY: `message` is borrowed for the whole call.
+        unsafe { self.try_send_at(destination, tag, (message.as_ptr(), message.len())) }
+    }
+
+    /// Sends a short message of a start and a length, if nothing is in its way.
+    ///
+    /// # Safety
+    /// Nobody writes to the message during the call.
+    #[inline]
+    unsafe fn try_send_at(&self, destination: Rank, tag: Tag, message: (*const u8, usize)) -> bool {
         let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
         let outbox = &mut self.own.engine.endpoint.borrow_mut().outbox;
-        // SAFETY: `message` is borrowed for the whole call.
-        let sent = unsafe { outbox.try_send(destination, tag, message.as_ptr(), message.len()) };
+        // SAFETY: the caller holds to it.
+        let sent = unsafe { outbox.try_send(destination, tag, message.0, message.1) };
         if sent {
             self.own.engine.waiter.wake(destination);
         }
         sent
+    }
+
+    /// Starts to send a message of a start and a length.
+    ///
+    /// # Safety
+    /// Nobody writes to the message or frees it until the send is finished, unless the job fails.
+    #[inline]
+    unsafe fn start_send_at(
+        &self,
+        destination: Rank,
+        tag: Tag,
+        message: (*const u8, usize),
+    ) -> Result<ShmSend> {
+        require_rank(self, destination)?;
+        self.own.engine.waiter.check_job()?;
+        // SAFETY: the caller holds to it, beyond the call.
+        if unsafe { self.try_send_at(destination, tag, message) } {
+            return Ok(ShmSend(None));
+        }
+        let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
+        let mut endpoint = self.own.engine.endpoint.borrow_mut();
+        // SAFETY: the caller holds to it; after a failure of the job this endpoint does nothing more.
+        let id = unsafe { endpoint.outbox.start_send(destination, tag, message.0, message.1) };
+        endpoint.wake(&self.own.engine.waiter);
+        if endpoint.outbox.send_is_done(id) {
+            endpoint.outbox.end_send(id);
+            return Ok(ShmSend(None));
+        }
+        Ok(ShmSend(Some(id)))
     }
 
     /// Looks for a short message for a while, as long as nothing is in its way.
@@ -204,6 +243,7 @@ impl Shm {
 impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
+    type OwnCall<'env> = NoCall;
     type Window = ShmWindow;
     type File = ShmFile;
 
@@ -214,24 +254,24 @@ impl RawTransport for Shm {
         tag: Tag,
         message: &[u8],
     ) -> Result<ShmSend> {
-        require_rank(self, destination)?;
-        self.own.engine.waiter.check_job()?;
-        if self.try_send(destination, tag, message) {
-            return Ok(ShmSend(None));
-        }
-        let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
-        let mut endpoint = self.own.engine.endpoint.borrow_mut();
-        // SAFETY: by the lease the message stays borrowed until the send is finished, unless the
-        // job fails, after which this endpoint does nothing more.
-        let id = unsafe {
-            endpoint.outbox.start_send(destination, tag, message.as_ptr(), message.len())
-        };
-        endpoint.wake(&self.own.engine.waiter);
-        if endpoint.outbox.send_is_done(id) {
-            endpoint.outbox.end_send(id);
-            return Ok(ShmSend(None));
-        }
-        Ok(ShmSend(Some(id)))
+        // SAFETY: by the lease the message stays borrowed until the send is finished, unless the job fails.
+        unsafe { self.start_send_at(destination, tag, (message.as_ptr(), message.len())) }
+    }
+
+    fn start_send_from(
+        &self,
+        _lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'_>,
+    ) -> Result<ShmSend> {
+        // SAFETY: by the lease the memory stays borrowed until the send is finished, unless the job fails, and
+        // the operation that has it writes nothing to the message until then.
+        unsafe { self.start_send_at(destination, tag, (message.start(), message.length_bytes())) }
+    }
+
+    fn next_call(&self) -> u16 {
+        self.group.next_call()
     }
 
     fn start_recv<'env>(

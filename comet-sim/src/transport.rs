@@ -8,14 +8,14 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use comet_core::collective;
+use comet_core::collective::{self, NoCall};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::{NoFile, Plan};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Place, Promises, Rank, RawTransport, Source, Status, Tag, Transport,
-    Work, require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
+    Transport, Work, require_rank, require_source,
 };
 use comet_core::window::Memory;
 
@@ -274,6 +274,7 @@ impl Sim {
 impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
+    type OwnCall<'env> = NoCall;
     type Window = SimWindow;
     type File = NoFile;
 
@@ -286,6 +287,20 @@ impl RawTransport for Sim {
     ) -> Result<SimSend> {
         self.pay(|node| node.isend_ps);
         Ok(SimSend { send: self.start(Location::caller(), destination, tag, message)? })
+    }
+
+    fn start_send_from(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'_>,
+    ) -> Result<SimSend> {
+        self.start_send(lease, destination, tag, &message.to_vec())
+    }
+
+    fn next_call(&self) -> u16 {
+        self.group.next_call()
     }
 
     fn start_recv<'env>(

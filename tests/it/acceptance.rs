@@ -58,9 +58,10 @@ type Row = (&'static [u32], &'static str, i32, &'static [&'static str]);
 const ROWS: &[Row] = &[
     // Programs and classes.
     (&[1], "IMB-MPI1 -list", 0, &["List of benchmarks:\nIMB-MPI1:\n    Allgather\n"]),
+    (&[1], "IMB-NBC -list", 0, &["List of benchmarks:\nIMB-NBC:\n    Iallgather\n"]),
     (&[1], "IMB-EXT -list", 0, &["List of benchmarks:\nIMB-EXT:\n    Accumulate\n"]),
     (&[1], "IMB-IO -list", 0, &["List of benchmarks:\nIMB-IO:\n    C_IRead_Expl\n"]),
-    (&[1], "IMB-NBC", 2, &["IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are"]),
+    (&[1], "IMB-MPI4", 2, &["IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are"]),
     (&[2, 5, 164], ALL, 0, &["# Benchmarking Bcast \n", COLLECTIVE]),
     (&[3, 153, 161], ALL, 0, &["# Benchmarking PingPong \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n"]),
     (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),

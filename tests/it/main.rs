@@ -12,6 +12,7 @@ mod exports;
 mod failures;
 mod formats;
 mod help;
+mod in_flight;
 mod launchers;
 mod launches;
 mod method;

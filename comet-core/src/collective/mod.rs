@@ -9,6 +9,9 @@
 //!   call         what is to be done: kind, root, parts, elements and operator, neighbours
 //!   algorithm    how: the library, one function each
 //!   plan         what one rank does in it, round by round
+//!   running      a plan on its transport, carried out in one call
+//!   in_flight    a plan that was started, and goes on in tests and waits
+//!   prepared     a call, and its plan if it has one
 //!   schedule     the messages of all ranks, step by step
 //!   data         what each rank gives in a test, and what it finds
 //! ```
@@ -17,19 +20,25 @@ pub mod algorithm;
 mod call;
 pub mod data;
 mod graph;
+mod in_flight;
 mod oracle;
 mod parts;
 mod plan;
+mod prepared;
 mod reducer;
+mod running;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
 pub use call::{Collective, Kind};
 pub use graph::Graph;
+pub use in_flight::InFlight;
 pub use parts::{Neighbours, Parts, Places};
-pub use plan::{Plan, Running};
+pub use plan::Plan;
+pub use prepared::{NoCall, Prepared, Started};
 pub use reducer::{Element, Operator, Reducer};
+pub use running::Running;
 pub use schedule::{Sent, schedule};
 
 use crate::error::{Result, TransportError, TransportErrorKind};
@@ -44,6 +53,9 @@ const GATHER_BODY: Tag = Tag::reserved(4);
 const PLAN: Tag = Tag::reserved(10);
 /// Tag of what ranks tell each other about themselves: see [`share`].
 pub(crate) const SHARED: Tag = Tag::reserved(11);
+/// The first of the tags of unblocked collectives, and their number: as many may be in flight at once.
+const FIRST_CALL: u16 = 100;
+const N_CALLS: u16 = 128;
 
 /// Elements of a sum that travel in one piece: of a short vector, and of a long one.
 const SHORT_SUM: usize = 32;
@@ -228,6 +240,17 @@ pub fn by_messages<T: Transport>(
     call.admit(at, input, output).map_err(|error| error.on_rank(t.global_rank(t.rank())))?;
     let plan = algorithm::automatic(call, t.n_ranks()).plan(call, t.rank(), t.n_ranks());
     Running::new(t, plan)?.run(t, input, output)
+}
+
+/// Tag of the messages of unblocked collective number `number` of a transport.
+fn tag_of_call(number: u16) -> Tag {
+    Tag::reserved(FIRST_CALL + number % N_CALLS)
+}
+
+/// One tag for all of those of unblocked collectives; any other as it is.
+pub(crate) fn of_any_call(tag: Tag) -> Tag {
+    let calls = tag_of_call(0).value()..=tag_of_call(N_CALLS - 1).value();
+    if calls.contains(&tag.value()) { tag_of_call(0).within(tag.context()) } else { tag }
 }
 
 /// The words of all ranks in rank order, on every rank; not for what is timed.

@@ -4,17 +4,14 @@
 //! ```text
 //!   Collective, rank, P ──► algorithm ──► Plan     rounds: messages at once, then local work
 //!                                           │
-//!                        Running over T  ◄──┴──►  drawing, prediction, test of all ranks at once
+//!              Running, InFlight over T  ◄──┴──►  drawing, prediction, test of all ranks at once
 //! ```
 
-use std::mem;
 use std::ops::Range;
 
-use super::PLAN;
 use super::call::Collective;
 use super::reducer::Reducer;
-use crate::error::Result;
-use crate::transport::{Landing, Rank, Room, Source, Transport, Work};
+use crate::transport::{Rank, Work};
 
 /// Memory of a rank in a collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,7 +50,7 @@ impl Span {
         self.part(bytes.start, bytes.end - bytes.start)
     }
 
-    fn range(self) -> Range<usize> {
+    pub(super) fn range(self) -> Range<usize> {
         self.start..self.start + self.length
     }
 }
@@ -96,6 +93,20 @@ pub(super) enum Step {
     },
 }
 
+impl Step {
+    /// The work that it is.
+    pub(super) fn work(self) -> Work {
+        match self {
+            Self::Copy { into: Span { length: bytes, .. }, .. } => {
+                Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }
+            }
+            Self::Combine { into, .. } => {
+                Work::Reduce { n: into.length.div_ceil(size_of::<f64>()) }
+            }
+        }
+    }
+}
+
 /// A round: messages that are under way at once, and the work after them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Round<'p> {
@@ -118,7 +129,7 @@ pub struct Plan {
     ends: Vec<[usize; 2]>,
     /// Length of the scratch memory in bytes.
     pub(super) scratch_bytes: usize,
-    by: Reducer,
+    pub(super) by: Reducer,
 }
 
 impl Plan {
@@ -126,6 +137,32 @@ impl Plan {
     #[inline]
     pub(super) fn n_rounds(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Most messages that are under way at once: those of a round, and of the rounds
+    /// [behind it](Self::goes_on_with_sends) that only send.
+    pub(super) fn n_at_once(&self) -> usize {
+        let (mut most, mut n) = (0, 0);
+        for index in 0..self.n_rounds() {
+            n += self.round(index).map_or(0, |round| round.messages.len());
+            most = most.max(n);
+            if !self.goes_on_with_sends(index) {
+                n = 0;
+            }
+        }
+        most
+    }
+
+    /// True if round number `index` and the next one do nothing but send, so that the messages of both may
+    /// be under way at once.
+    pub(super) fn goes_on_with_sends(&self, index: usize) -> bool {
+        let only_sends = |round: Round<'_>| {
+            let is_send = |message: &Message| matches!(message, Message::Send { .. });
+            !round.messages.is_empty() && round.messages.iter().all(is_send)
+        };
+        let (this, next) = (self.round(index), self.round(index + 1));
+        this.is_some_and(|round| round.steps.is_empty() && only_sends(round))
+            && next.is_some_and(only_sends)
     }
 
     /// Number of its messages, to and from other ranks.
@@ -260,172 +297,4 @@ impl<'c> Planner<'c> {
         self.next();
         self.plan
     }
-}
-
-/// A plan on its transport, with all the memory that it needs.
-pub struct Running<T: Transport> {
-    plan: Plan,
-    scratch: T::Buffer,
-    sends: Room<T::SendOp<'static>>,
-    receives: Room<T::RecvOp<'static>>,
-}
-
-impl<T: Transport> std::fmt::Debug for Running<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
-
-impl<T: Transport> Running<T> {
-    /// `plan` on `t`.
-    ///
-    /// # Errors
-    /// If there is no memory for its scratch.
-    pub fn new(t: &T, plan: Plan) -> Result<Self> {
-        let rounds = (0..plan.n_rounds()).filter_map(|index| plan.round(index));
-        let n = rounds.map(|round| round.messages.len()).max().unwrap_or(0);
-        let scratch = t.message_buffer(plan.scratch_bytes)?;
-        Ok(Self { plan, scratch, sends: Room::of(n), receives: Room::of(n) })
-    }
-
-    /// Carries the plan out once, from `input` to `output`; all ranks call it.
-    ///
-    /// # Errors
-    /// If the job has failed.
-    ///
-    /// # Panics
-    /// If a buffer is shorter than the operation that was planned wants it.
-    #[inline]
-    pub fn run(&mut self, t: &T, input: &[u8], output: &mut [u8]) -> Result<()> {
-        let Self { plan, scratch, sends, receives } = self;
-        let mut memories = Memories { input, output, scratch };
-        let mut index = 0;
-        while let Some(Round { messages, steps }) = plan.round(index) {
-            index += 1;
-            match *messages {
-                [] => (),
-                [Message::Recv { from, into }, Message::Send { to, from: out }]
-                | [Message::Send { to, from: out }, Message::Recv { from, into }] => {
-                    let (out, into) = memories.both(out, into);
-                    t.blocked_exchange(to, out, Source::Rank(from), into, PLAN)?;
-                }
-                [Message::Send { to, from }] => t.blocked_send(to, PLAN, memories.read(from))?,
-                [Message::Recv { from, into }] => {
-                    t.blocked_recv(Source::Rank(from), PLAN, memories.write(into))?;
-                }
-                _ => at_once(t, messages, &mut memories, (sends, receives))?,
-            }
-            for step in steps {
-                memories.apply(t, *step, plan.by);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The messages of a round of several.
-fn at_once<T: Transport>(
-    t: &T,
-    messages: &[Message],
-    memories: &mut Memories<'_>,
-    (sends, receives): (&mut Room<T::SendOp<'static>>, &mut Room<T::RecvOp<'static>>),
-) -> Result<()> {
-    // What arrives and what is sent lie in different memories.
-    let is_into_output = messages.iter().any(|message| match message {
-        Message::Recv { into, .. } => into.memory == Memory::Output,
-        Message::Send { from, .. } => from.memory == Memory::Scratch,
-    });
-    let Memories { input, output, scratch } = memories;
-    let input: &[u8] = input;
-    let (landing, other): (&mut [u8], &[u8]) =
-        if is_into_output { (output, scratch) } else { (scratch, output) };
-    let landing = Landing::new(landing);
-    t.scope(|s| {
-        let mut sent = s.requests_in(mem::take(sends));
-        let mut received = s.requests_in(mem::take(receives));
-        for message in messages {
-            if let Message::Recv { from, into } = *message {
-                let place = landing.part(into.range());
-                received.push(s.unblocked_recv_into(Source::Rank(from), PLAN, place)?);
-            }
-        }
-        for message in messages {
-            if let Message::Send { to, from } = *message {
-                let memory = if from.memory == Memory::Input { input } else { other };
-                sent.push(s.unblocked_send(to, PLAN, &memory[from.range()])?);
-            }
-        }
-        *sends = sent.into_room()?;
-        *receives = received.into_room()?;
-        Ok(())
-    })
-}
-
-/// The memories of a rank.
-struct Memories<'m> {
-    input: &'m [u8],
-    output: &'m mut [u8],
-    scratch: &'m mut [u8],
-}
-
-impl Memories<'_> {
-    fn read(&self, span: Span) -> &[u8] {
-        let memory = match span.memory {
-            Memory::Input => self.input,
-            Memory::Output => self.output,
-            Memory::Scratch => self.scratch,
-        };
-        &memory[span.range()]
-    }
-
-    fn write(&mut self, span: Span) -> &mut [u8] {
-        self.both(Span::NONE, span).1
-    }
-
-    /// The bytes of `from`, and those of `into`, which do not overlap.
-    fn both(&mut self, from: Span, into: Span) -> (&[u8], &mut [u8]) {
-        let Self { input, output, scratch } = self;
-        let (from_range, into_range) = (from.range(), into.range());
-        match (from.memory, into.memory) {
-            (_, Memory::Input) => unreachable!("no algorithm writes to the input"),
-            (Memory::Input, Memory::Output) => (&input[from_range], &mut output[into_range]),
-            (Memory::Input, Memory::Scratch) => (&input[from_range], &mut scratch[into_range]),
-            (Memory::Output, Memory::Scratch) => (&output[from_range], &mut scratch[into_range]),
-            (Memory::Scratch, Memory::Output) => (&scratch[from_range], &mut output[into_range]),
-            (Memory::Output, Memory::Output) => apart(output, from_range, into_range),
-            (Memory::Scratch, Memory::Scratch) => apart(scratch, from_range, into_range),
-        }
-    }
-
-    fn apply<T: Transport>(&mut self, t: &T, step: Step, by: Reducer) {
-        match step {
-            Step::Copy { from, into } => {
-                let (from, into) = self.both(from, into);
-                let bytes = into.len();
-                let work = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
-                t.compute(work, || into.copy_from_slice(from));
-            }
-            Step::Combine { from, into } => {
-                let (from, into) = self.both(from, into);
-                let n = into.len().div_ceil(size_of::<f64>());
-                t.compute(Work::Reduce { n }, || by.combine(into, from));
-            }
-        }
-    }
-}
-
-/// The bytes `from` and `into` of `memory`, which do not overlap.
-fn apart(memory: &mut [u8], from: Range<usize>, into: Range<usize>) -> (&[u8], &mut [u8]) {
-    if into.is_empty() {
-        return (&memory[from], &mut []);
-    }
-    if from.is_empty() {
-        return (&[], &mut memory[into]);
-    }
-    if from.end <= into.start {
-        let (front, back) = memory.split_at_mut(into.start);
-        return (&front[from], &mut back[..into.end - into.start]);
-    }
-    let (front, back) = memory.split_at_mut(from.start);
-    (&back[..from.end - from.start], &mut front[into])
 }

@@ -10,6 +10,7 @@
 //!                               │       groups          parts of the ranks
 //!                               │       collective      barrier, broadcast, global sum
 //!                               │       calls           all collectives, and all algorithms
+//!                               │       started         collectives in flight
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
 //!                               │       files           pointers, forms and views, in a folder
@@ -32,6 +33,7 @@ mod local_side;
 mod matching;
 mod point_to_point;
 mod sets;
+mod started;
 mod toolkit;
 mod unblocked;
 mod windows;
@@ -71,6 +73,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         groups::checks(),
         collective::checks(),
         calls::checks(),
+        started::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

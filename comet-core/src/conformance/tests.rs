@@ -39,6 +39,7 @@ enum Fault {
     NeighboursChangePlaces,
     MessagesOfNeighboursAreStale,
     PartsWithTypesLoseTheirLastByte,
+    StartedCallsDoNothing,
     WindowsForget(&'static str),
 }
 
@@ -154,6 +155,10 @@ impl Twist for Flaw {
         }
     }
 
+    fn starts_nothing(&self) -> bool {
+        self.has(Fault::StartedCallsDoNothing)
+    }
+
     fn forgets(&self, call: &'static str) -> bool {
         self.has(Fault::WindowsForget(call))
     }
@@ -246,6 +251,26 @@ fn every_fault_is_noticed() {
     let name = "neighbours_get_what_each_source_sends_to_them";
     check(Fault::MessagesOfNeighboursAreStale, name);
     check(Fault::PartsWithTypesLoseTheirLastByte, "parts_may_have_types_of_their_own");
+}
+
+#[test]
+fn started_collectives_that_do_nothing_are_noticed() {
+    for name in [
+        "started_collectives_give_each_rank_what_they_say",
+        "a_started_collective_tests_true_without_a_wait",
+        "started_collectives_end_in_either_order",
+        "many_started_collectives_do_not_mix",
+        "a_started_collective_leaves_other_calls_alone",
+        "a_dropped_collective_is_waited_for",
+        "a_start_with_wrong_arguments_is_refused",
+    ] {
+        let outcomes = outcomes(name, Fault::StartedCallsDoNothing);
+        assert!(outcomes.iter().all(Result::is_err), "{name}: {outcomes:?}");
+    }
+    // The last rank to come finds nothing.
+    let name = "a_started_barrier_ends_after_the_last_rank_has_come";
+    let outcomes = outcomes(name, Fault::StartedCallsDoNothing);
+    assert!(outcomes.iter().any(Result::is_err), "{outcomes:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::file::{NoFile, Plan};
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
+    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
 };
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
@@ -56,6 +56,11 @@ pub(crate) trait Twist: Clone + Debug {
     fn exchanged_in_place(&self, _sent: &[u8], _message: &mut [u8]) {}
 
     fn collected(&self, _call: &Collective, _output: &mut [u8]) {}
+
+    /// True if unblocked collectives are calls of the transport's own, which do nothing.
+    fn starts_nothing(&self) -> bool {
+        false
+    }
 
     /// True if the call of this name on a window is left out.
     fn forgets(&self, _call: &'static str) -> bool {
@@ -107,9 +112,26 @@ impl<'env, W: Twist> Pending<Twisted<'_, W>> for TwistedRecv<'env> {
     }
 }
 
+/// A collective that ends at once, and does nothing.
+#[derive(Debug)]
+pub(crate) struct Nothing;
+
+impl<W: Twist> Pending<Twisted<'_, W>> for Nothing {
+    type Out = ();
+
+    fn poll(&mut self, _: &Twisted<'_, W>) -> bool {
+        true
+    }
+
+    fn finish(self, _: &Twisted<'_, W>) -> Result<()> {
+        Ok(())
+    }
+}
+
 impl<W: Twist> RawTransport for Twisted<'_, W> {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = TwistedRecv<'env>;
+    type OwnCall<'env> = Nothing;
     type Window = TwistedWindow<W>;
     type File = NoFile;
 
@@ -121,6 +143,30 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         message: &'env [u8],
     ) -> Result<Self::SendOp<'env>> {
         self.inner.start_send(lease.of_wrapped(), destination, tag, message)
+    }
+
+    fn start_send_from(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'_>,
+    ) -> Result<LocalSend> {
+        self.inner.start_send_from(lease.of_wrapped(), destination, tag, message)
+    }
+
+    fn next_call(&self) -> u16 {
+        self.inner.next_call()
+    }
+
+    fn start_own<'env>(
+        &self,
+        _: Lease<Self>,
+        _: &'env Collective,
+        _: &'env [u8],
+        _: &'env mut [u8],
+    ) -> Result<Nothing> {
+        Ok(Nothing)
     }
 
     fn start_recv<'env>(
@@ -308,6 +354,10 @@ impl<W: Twist> Transport for Twisted<'_, W> {
 
     fn global_sum_vector(&self, values: &mut [f64]) -> Result<()> {
         self.twist.global_sum_vector(&self.inner, values)
+    }
+
+    fn starts_own(&self, _: &Collective) -> bool {
+        self.twist.starts_nothing()
     }
 
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {

@@ -21,18 +21,28 @@ pub struct Group {
     members: Option<Rc<[Rank]>>,
     /// The least context that this rank has not seen in use, in all of its groups.
     free_context: Rc<Cell<u32>>,
+    /// Number of the next unblocked collective.
+    n_calls: Rc<Cell<u16>>,
 }
 
 impl Group {
     /// All `n_ranks` ranks of a job, as `rank` sees them.
     pub fn whole(rank: Rank, n_ranks: usize) -> Self {
-        Self { rank, n_ranks, context: 0, members: None, free_context: Rc::new(Cell::new(1)) }
+        let (free_context, n_calls) = (Rc::new(Cell::new(1)), Rc::default());
+        Self { rank, n_ranks, context: 0, members: None, free_context, n_calls }
     }
 
     /// The part with `members` in `context`, in which this rank has number `rank`.
     pub fn part(&self, rank: Rank, members: Rc<[Rank]>, context: u32) -> Self {
         let (n_ranks, free_context) = (members.len(), Rc::clone(&self.free_context));
-        Self { rank, n_ranks, context, members: Some(members), free_context }
+        let n_calls = Rc::default();
+        Self { rank, n_ranks, context, members: Some(members), free_context, n_calls }
+    }
+
+    /// Number of the next unblocked collective, which counts up.
+    #[inline]
+    pub fn next_call(&self) -> u16 {
+        self.n_calls.replace(self.n_calls.get().wrapping_add(1))
     }
 
     /// Number of this rank.

@@ -1,4 +1,5 @@
-//! Memory that receives fill: a buffer of one receive, or a landing of several.
+//! Memory that receives fill: a buffer of one receive, or a landing of several; and messages out of such
+//! memory.
 
 use std::cell::Cell;
 use std::fmt;
@@ -62,12 +63,53 @@ impl<'a> Landing<'a> {
     pub fn part(self, bytes: Range<usize>) -> Self {
         Self(&self.0[bytes])
     }
+
+    /// Copies its bytes, into which no receive is in flight, to `into`, which is as long.
+    #[inline]
+    pub(crate) fn read(self, into: &mut [u8]) {
+        into.iter_mut().zip(self.0).for_each(|(byte, cell)| *byte = cell.get());
+    }
+
+    /// Copies `from`, which is as long, to its bytes, of which no message is in flight.
+    #[inline]
+    pub(crate) fn write(self, from: &[u8]) {
+        self.0.iter().zip(from).for_each(|(cell, byte)| cell.set(*byte));
+    }
 }
 
 impl fmt::Debug for Landing<'_> {
     /// The length alone: the bytes may be written at this moment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Landing").field("length_bytes", &self.0.len()).finish()
+    }
+}
+
+/// Message out of the memory of a [collective in flight](crate::collective::InFlight), as a backend sees
+/// it. Nothing changes the bytes before its send has ended; what was received there before may be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'env>(Landing<'env>);
+
+impl<'env> Outgoing<'env> {
+    /// The message that fills `landing`, into which no receive is in flight.
+    pub(crate) fn of(landing: Landing<'env>) -> Self {
+        Self(landing)
+    }
+
+    /// Length in bytes.
+    #[inline]
+    pub fn length_bytes(self) -> usize {
+        self.0.0.len()
+    }
+
+    /// Address of the first byte, for backends with unsafe code; readable until the operation ends.
+    #[inline]
+    pub fn start(self) -> *const u8 {
+        self.0.0.as_ptr().cast()
+    }
+
+    /// A copy of the message.
+    pub fn to_vec(self) -> Vec<u8> {
+        self.0.0.iter().map(Cell::get).collect()
     }
 }
 

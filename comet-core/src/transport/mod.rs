@@ -25,7 +25,7 @@ mod scope;
 mod types;
 
 pub use group::Group;
-pub use landing::{Landing, Place};
+pub use landing::{Landing, Outgoing, Place};
 pub use raw::{Pending, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};
@@ -425,6 +425,14 @@ pub trait Transport: RawTransport + Sized {
     /// Otherwise it makes a plan each time, and a caller with many calls makes one before
     /// (see [`Running`](crate::collective::Running)).
     fn has_own(&self, call: &Collective) -> bool {
+        let _ = call;
+        false
+    }
+
+    /// True if the transport starts `call` by a call of its own
+    /// ([`start_own`](RawTransport::start_own)). Otherwise it is started by a plan, whose messages go on
+    /// only in the calls that test it or wait for it (see [`Scope::unblocked_collective`]).
+    fn starts_own(&self, call: &Collective) -> bool {
         let _ = call;
         false
     }

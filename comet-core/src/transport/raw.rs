@@ -1,6 +1,7 @@
 //! The part of a transport that backends write for unblocked calls, and kernels never call.
 
-use super::{Lease, Place, Rank, Source, Status, Tag};
+use super::{Lease, Outgoing, Place, Rank, Source, Status, Tag};
+use crate::collective::{Collective, NoCall};
 use crate::error::Result;
 use crate::file::{Plan, RawFile};
 use crate::window::{Memory, RawWindow};
@@ -93,6 +94,9 @@ pub trait RawTransport {
     /// A receive that was started; it holds the borrow of its buffer, and gives it back (an empty one
     /// where it fills a landing).
     type RecvOp<'env>: Pending<Self, Out = (Status, &'env mut [u8])>;
+    /// A collective that was started by a call of the transport's own;
+    /// [`NoCall`] where it has none.
+    type OwnCall<'env>: Pending<Self, Out = ()>;
     /// One side of a window.
     type Window: RawWindow;
     /// One side of a file.
@@ -110,6 +114,40 @@ pub trait RawTransport {
         tag: Tag,
         message: &'env [u8],
     ) -> Result<Self::SendOp<'env>>;
+
+    /// Starts to send `message` out of the memory of a collective in flight to rank `destination`.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[track_caller]
+    fn start_send_from<'env>(
+        &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: Outgoing<'env>,
+    ) -> Result<Self::SendOp<'env>>;
+
+    /// Number of the next unblocked collective by messages of the ranks of this transport, which counts
+    /// up: they start such calls in one order, and so count alike.
+    fn next_call(&self) -> u16;
+
+    /// Starts `call` from `input` to `output` by a call of the transport's own; all ranks start it.
+    ///
+    /// # Errors
+    /// Those of [`Transport::collective`](super::Transport::collective), and nothing was started then; by
+    /// default [`Unsupported`](crate::error::TransportErrorKind::Unsupported).
+    #[track_caller]
+    fn start_own<'env>(
+        &self,
+        lease: Lease<Self>,
+        call: &'env Collective,
+        input: &'env [u8],
+        output: &'env mut [u8],
+    ) -> Result<Self::OwnCall<'env>> {
+        let _ = (lease, input, output);
+        Err(NoCall::unsupported(call))
+    }
 
     /// Starts to receive into `place`, which no other operation uses unless it is shared.
     ///

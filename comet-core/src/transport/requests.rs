@@ -96,8 +96,16 @@ impl<P> Room<P> {
     /// The memory as slots of another type, reused if that has the same layout: it does if the
     /// two differ in a lifetime only.
     #[inline]
-    pub(super) fn into_slots<Q>(self) -> Vec<Option<Q>> {
+    pub(crate) fn into_slots<Q>(self) -> Vec<Option<Q>> {
         self.0.into_iter().filter_map(|_| None).collect()
+    }
+}
+
+impl<P> Room<P> {
+    /// The memory of `slots`, which hold no operation any more.
+    #[inline]
+    pub(crate) fn of_slots<Q>(slots: Vec<Option<Q>>) -> Self {
+        Self(Room(slots).into_slots())
     }
 }
 
@@ -215,7 +223,7 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     #[track_caller]
     pub fn into_room<Q>(mut self) -> Result<Room<Q>> {
         self.wait_all()?;
-        Ok(Room(Room(mem::take(&mut self.ops)).into_slots()))
+        Ok(Room::of_slots(mem::take(&mut self.ops)))
     }
 }
 

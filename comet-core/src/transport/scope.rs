@@ -11,12 +11,14 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
 use super::{Landing, Pending, Place, Rank, Requests, Room, Source, Tag, Transport};
+use crate::collective::{Prepared, Started};
 use crate::error::{Result, TransportError};
 
 /// The promise, which only a [`Scope`] over `T` makes, that the operation started with it is
 /// finished before the borrow of its buffer ends, or that the process ends first; and that of a
 /// [`Window`](crate::window::Window) or a [`File`](crate::file::File), that it alone uses what was made
-/// with it.
+/// with it. A [collective in flight](crate::collective::InFlight), which a scope counts, ends the messages
+/// that it starts before it ends itself.
 ///
 /// A backend's unsafe code may rely on this: there is no way to make a `Lease` outside this
 /// module, `run` keeps the promise by counting, and a lease for one transport is none for
@@ -26,6 +28,11 @@ pub struct Lease<T: ?Sized>(PhantomData<fn(&T)>);
 impl<T: ?Sized> Lease<T> {
     /// The lease of a window or a file, which owns its memory.
     pub(crate) fn of_owner() -> Self {
+        Self(PhantomData)
+    }
+
+    /// The lease of a message that is a part of an operation which a scope counts.
+    pub(crate) fn of_part() -> Self {
         Self(PhantomData)
     }
 }
@@ -158,6 +165,47 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         // Counted first, as in `unblocked_send`.
         self.open();
         let start = self.outstanding.transport.start_recv(Lease(PhantomData), source, tag, place);
+        let op = start.inspect_err(|_| self.close())?;
+        Ok(Request { scope: self, op: Some(op) })
+    }
+
+    /// Starts the collective that was [prepared](Prepared::unblocked), from `input` to `output`, which stay
+    /// borrowed; all ranks start it, and their unblocked collectives in one order (MPI-4.1 section 6.12).
+    ///
+    /// Where the transport has no [call of its own](Transport::starts_own), it goes on only in the calls that
+    /// test it or wait for it, or for a [set](Requests) that it is in. So ranks with several in flight wait
+    /// for them one by one in the same order, or for all as a set. As many as 128 may be in flight at once.
+    ///
+    /// ```
+    /// use comet_core::collective::{Collective, Kind, Parts, Prepared};
+    /// use comet_core::transport::Transport;
+    /// comet_core::local::run(3, |t| {
+    ///     let call = Collective::new(Kind::Allgather, Parts::Equal(1));
+    ///     let mut gather = Prepared::unblocked(t, call, None)?;
+    ///     let (input, mut output) = ([t.rank() as u8], [9; 3]);
+    ///     t.scope(|s| {
+    ///         let mut request = s.unblocked_collective(&mut gather, &input, &mut output)?;
+    ///         request.test();
+    ///         request.wait()
+    ///     })?;
+    ///     assert_eq!(output, [0, 1, 2]);
+    ///     Ok::<_, comet_core::error::TransportError>(())
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Transport::collective`].
+    #[inline]
+    #[track_caller]
+    pub fn unblocked_collective(
+        &'scope self,
+        prepared: &'scope mut Prepared<T>,
+        input: &'scope [u8],
+        output: &'scope mut [u8],
+    ) -> Result<Request<'scope, 'env, T, Started<'scope, T>>> {
+        // Counted first, as in `unblocked_send`.
+        self.open();
+        let start = prepared.start(self.outstanding.transport, Lease(PhantomData), input, output);
         let op = start.inspect_err(|_| self.close())?;
         Ok(Request { scope: self, op: Some(op) })
     }

@@ -40,7 +40,7 @@ const MAX_MESSAGES: usize = 1 << 16;
 const LINGER_PROBES: usize = 100;
 /// Length of the DAXPY between two probes: about a microsecond, so that a late rank is late by
 /// many times what a message needs.
-const LINGER_VECTOR_LENGTH: usize = 2000;
+pub(crate) const LINGER_VECTOR_LENGTH: usize = 2000;
 
 /// `comet/barrier` and `naive/barrier`; see the [module](self).
 pub(crate) struct Barrier<const NAIVE: bool>;
@@ -62,15 +62,8 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Meeting<NAIVE> {
 
     /// In each round another rank is late; none may leave before it has entered.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        let mut n_broken = 0.0;
-        for late in late_ranks(t.n_ranks()) {
-            if is_broken(t, late, self.after, || self.run(t))? {
-                n_broken += 1.0;
-            }
-        }
-        let what = "the rounds in which a rank left the barrier before this one entered it";
-        check.values(&mut [n_broken], |_| 0.0, |_| true, what);
-        Ok(())
+        let after = self.after;
+        prove(t, after, check, || self.run(t))
     }
 }
 
@@ -99,6 +92,28 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
     fn part(&self, cx: &Context<'_, T>, _: &Case, _: usize) -> Result<Role<Self::Part>> {
         Ok(Some((Duty::Together, Meeting { after: cx.tag(0) })))
     }
+}
+
+/// Checks rounds of `barrier`, in each of which another rank is late: none leaves before it has entered.
+/// Messages have the tag `after`.
+///
+/// # Errors
+/// If the transport fails.
+pub(crate) fn prove<T: Transport>(
+    t: &T,
+    after: Tag,
+    check: &mut Checker,
+    mut barrier: impl FnMut() -> Result<()>,
+) -> Result<()> {
+    let mut n_broken = 0.0;
+    for late in late_ranks(t.n_ranks()) {
+        if is_broken(t, late, after, &mut barrier)? {
+            n_broken += 1.0;
+        }
+    }
+    let what = "the rounds in which a rank left the barrier before this one entered it";
+    check.values(&mut [n_broken], |_| 0.0, |_| true, what);
+    Ok(())
 }
 
 /// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly, or fewer of

@@ -24,7 +24,7 @@ use comet_core::collective::Reducer;
 use comet_core::collective::data::{compare_combined, fill_operands};
 use comet_core::kernel::prelude::*;
 
-use super::collective::{BY_ELEMENT, BY_OPERATOR, VECTORS, reducer};
+use crate::calls::{BY_ELEMENT, BY_OPERATOR, VECTORS, reducer};
 use crate::guarded::Guarded;
 
 /// `imb/reduce_local`; see the [module](self).

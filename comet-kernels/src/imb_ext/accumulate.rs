@@ -25,7 +25,7 @@ use comet_core::collective::data::{combined_operands, fill_operand};
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Memory};
 
-use crate::imb::collective::{BY_ELEMENT, VECTORS, reducer};
+use crate::calls::{BY_ELEMENT, VECTORS, reducer};
 use crate::window::{AGGREGATE, AGGREGATE_FIRST, Blocks, bytes_of_blocks, completes_each};
 
 /// `imb-ext/accumulate`; see the [module](self).

@@ -30,17 +30,12 @@
 //! may make the transfer in the call that starts it: then nothing is hidden, and t_ovrl is the sum.
 
 use comet_core::busy::Busy;
-use comet_core::kernel::AxisKind;
 use comet_core::kernel::prelude::*;
-use comet_stats::fit::{self, OverlapTimes};
+
+use crate::overlap::{WORK_US, shares_of};
 
 use super::side::Side;
 use super::spec::{SPECS, TRANSFERS, transfers, works};
-
-/// Length of the busy work.
-pub(crate) static WORK_US: Axis =
-    Axis::size("work_us", "work in us", "us", "wanted length of the busy work in microseconds")
-        .of_kind(AxisKind::Count);
 
 /// Numbers of the series.
 const PURE: usize = 1;
@@ -131,14 +126,7 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [overlapped, pure, compute] = summaries else { return Vec::new() };
-        let times = OverlapTimes {
-            communication: pure.median,
-            work: compute.median,
-            test: 0.0,
-            overlapped: overlapped.median,
-            sequential: pure.median + compute.median,
-        };
-        let shares = fit::Overlap::of(&[times]).ok();
+        let shares = shares_of([overlapped, pure, compute]);
         vec![Derived::of(
             "overlap_share",
             "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute \

@@ -31,8 +31,8 @@ use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Lock, Memory};
 
+use crate::calls::{BY_ELEMENT, VECTORS, reducer};
 use crate::combining::{ACCUMULATE, Calls, FETCH_AND_OP, GET_ACCUMULATE};
-use crate::imb::collective::{BY_ELEMENT, VECTORS, reducer};
 use crate::window::{AGGREGATE, BY_AGGREGATE, Blocks, Ends, completes_each};
 
 /// Kernel number `KIND`, in the order of the pattern above.

@@ -40,8 +40,8 @@ use comet_core::window::{Lock, Memory};
 
 use super::epochs::{ALLOCATED, BY_FLUSH, Epochs, MEMORY, Order, SYNC, Sync, n_turns};
 use crate::axes::OF_WINDOWS;
+use crate::calls::reducer;
 use crate::combining::{ACCUMULATE, COMPARE_AND_SWAP, Calls, FETCH_AND_OP, GET_ACCUMULATE};
-use crate::imb::collective::reducer;
 use crate::window::Blocks;
 
 /// Kernel number `KIND`, in the order of the pattern above.

@@ -35,15 +35,15 @@ use std::iter;
 use std::sync::Arc;
 
 use comet_core::collective::data::{compare, fill};
-use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts};
+use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts, Prepared};
 use comet_core::kernel::prelude::*;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_core::words::count;
 
 use crate::axes::DOUBLING;
+use crate::calls::Form::{Even, Typed, Uneven};
+use crate::calls::{BY_ALGORITHM, Spec, admit_layout, algorithm, spec, whole};
 use crate::guarded::Guarded;
-use crate::imb::collective::Form::{Even, Typed, Uneven};
-use crate::imb::collective::{BY_ALGORITHM, Prepared, Spec, admit_layout, algorithm, spec, whole};
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -204,15 +204,15 @@ impl<T: Transport> Part<T> {
             Even => None,
             _ => Some(prepared(collective(spec, case, &neighbours, rank, shorter))?),
         };
-        let input = Guarded::new(cx, call.call.input_bytes(rank, n_ranks))?;
-        let output = Guarded::new(cx, call.call.output_bytes(rank, n_ranks))?;
+        let input = Guarded::new(cx, call.call().input_bytes(rank, n_ranks))?;
+        let output = Guarded::new(cx, call.call().output_bytes(rank, n_ranks))?;
         Ok(Self { at: (rank, n_ranks), graph, call, proof, input, output })
     }
 }
 
 impl<T: Transport> Operation<T> for Part<T> {
     fn fill(&mut self, seeds: Seeds) {
-        fill(&self.call.call, self.at, seeds, [self.input.bytes(), self.output.bytes()]);
+        fill(self.call.call(), self.at, seeds, [self.input.bytes(), self.output.bytes()]);
     }
 
     #[inline]
@@ -222,7 +222,7 @@ impl<T: Transport> Operation<T> for Part<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        compare(&self.call.call, self.at, self.output.bytes(), check);
+        compare(self.call.call(), self.at, self.output.bytes(), check);
         self.input.check(check, "the input");
         self.output.check(check, "the output");
     }
@@ -232,9 +232,9 @@ impl<T: Transport> Operation<T> for Part<T> {
         let Self { at, graph, call, proof, input, output } = self;
         let t = graph.as_ref().unwrap_or(t);
         for call in iter::once(call).chain(proof) {
-            fill(&call.call, *at, check.seeds(), [input.bytes(), output.bytes()]);
+            fill(call.call(), *at, check.seeds(), [input.bytes(), output.bytes()]);
             call.run(t, [input.bytes(), output.bytes()])?;
-            compare(&call.call, *at, output.bytes(), check);
+            compare(call.call(), *at, output.bytes(), check);
             input.check(check, "the input");
             output.check(check, "the output");
         }

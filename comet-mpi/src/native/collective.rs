@@ -5,71 +5,16 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU8;
 
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Places, Reducer};
-use comet_core::error::TransportErrorKind;
 use comet_core::transport::Rank;
 use mpi::ffi;
 
 use super::comm::{Comm, in_place, to_c};
-use super::{Failure, Outcome, long, outcome};
+use super::refused::Refused;
+use super::{Outcome, long, outcome};
 
 /// The addresses of inputs and outputs without a byte: that of an empty slice is a small number, which
 /// might be `MPI_IN_PLACE`, and MPICH refuses one address for both.
 static NOTHING: [AtomicU8; 2] = [AtomicU8::new(0), AtomicU8::new(0)];
-
-/// Reason for which a collective does not go on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Refused {
-    /// The library has failed.
-    Failed(Failure),
-    /// Lengths or places that the integers of the call do not hold, in a library without others.
-    TooLong(&'static str),
-    /// Parts of one length on one side, and with places on the other.
-    Mixed(&'static str),
-    /// Parts whose lengths are not counted in the elements of the communicator.
-    Uncounted(&'static str),
-    /// Data in place on another root than rank 0, in a library that takes its mark for an address.
-    LateInPlace,
-}
-
-impl Refused {
-    /// Kind and text of the error.
-    ///
-    /// # Errors
-    /// The failure of the library, if that is the reason.
-    #[cold]
-    pub(crate) fn reason(self) -> Result<(TransportErrorKind, String), Failure> {
-        use TransportErrorKind::{InvalidArgument, Unsupported};
-        Ok(match self {
-            Self::Failed(failure) => return Err(failure),
-            Self::TooLong(name) => {
-                let text = format!(
-                    "{name} has integers of 32 bits, and this library lacks {name}_c for lengths and \
-                     places above 2^31 - 1 (use shorter parts, or a library of MPI-4)"
-                );
-                (Unsupported, text)
-            }
-            Self::Mixed(name) => {
-                let text = format!(
-                    "{name} has parts of one length on both sides, or parts with lengths and places \
-                     on both (give both sides such parts)"
-                );
-                (InvalidArgument, text)
-            }
-            Self::Uncounted(name) => {
-                let text = format!(
-                    "{name} has parts in bytes, and the communicator counts other elements (count the \
-                     parts in them)"
-                );
-                (InvalidArgument, text)
-            }
-            Self::LateInPlace => {
-                let text = "MPICH 4.0 cannot reduce in place to another rank than 0: it takes MPI_IN_PLACE \
-                            for an address (use root 0, or reduce from another buffer)";
-                (Unsupported, text.into())
-            }
-        })
-    }
-}
 
 /// True for libraries whose `MPI_Reduce` takes `MPI_IN_PLACE` for an address where the root is another
 /// than rank 0.
@@ -78,11 +23,11 @@ fn lacks_late_in_place() -> bool {
     *LACKS.get_or_init(|| crate::library_version().starts_with("MPICH Version: 4.0"))
 }
 
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
+/// Request of a call that is carried out to its end: none.
+pub(super) const BLOCKED: Start = None;
+
+/// The place of the request under which a call is started; none if it is carried out to its end.
+pub(super) type Start = Option<*mut ffi::MPI_Request>;
 
 pub(super) fn address(input: &[u8]) -> *const c_void {
     if input.is_empty() { NOTHING[0].as_ptr().cast_const().cast() } else { input.as_ptr().cast() }
@@ -155,15 +100,60 @@ impl Comm {
                 let length = call.parts().length(0);
                 Ok(self.broadcast(&mut output[..length], call.root())?)
             }
-            Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => {
-                self.reduced(call, rank, input, output)
-            }
-            Kind::ReduceScatter => self.reduce_scattered(call, input, output),
-            Kind::Gather | Kind::Scatter => self.rooted(call, rank, input, output),
-            Kind::Allgather => self.gathered_by_all(call, rank, input, output),
-            Kind::Alltoall => self.exchanged(call, rank, input, output),
             Kind::NeighbourAllgather => self.gathered_from_neighbours(call, input, output),
             Kind::NeighbourAlltoall => self.exchanged_with_neighbours(call, input, output),
+            _ => self.with_parts(call, rank, input, output, BLOCKED),
+        }
+    }
+
+    /// Starts `call` on `rank` by one call of the library, which writes its request to `request`; the
+    /// buffers are as above, and no neighbours are named.
+    #[inline]
+    pub(super) fn start(
+        &self,
+        call: &Collective,
+        rank: Rank,
+        input: &[u8],
+        output: &mut [u8],
+        request: *mut ffi::MPI_Request,
+    ) -> Result<(), Refused> {
+        let (comm, request) = (self.raw(), Some(request));
+        match call.kind() {
+            // SAFETY: the communicator is alive.
+            Kind::Barrier => Ok(issued!(request, MPI_Barrier | MPI_Ibarrier(comm))?),
+            Kind::Broadcast => {
+                let (length, root) = (call.parts().length(0), to_c(call.root()));
+                let into = place(&mut output[..length]);
+                // SAFETY: the message has that length.
+                Ok(equal_parts!(
+                    self,
+                    length,
+                    request,
+                    MPI_Bcast | MPI_Ibcast,
+                    bcast,
+                    |n, kind| (into, n, kind, root, comm)
+                )?)
+            }
+            _ => self.with_parts(call, rank, input, output, request),
+        }
+    }
+
+    /// The collectives of vectors and parts.
+    #[inline]
+    fn with_parts(
+        &self,
+        call: &Collective,
+        rank: Rank,
+        input: &[u8],
+        output: &mut [u8],
+        request: Start,
+    ) -> Result<(), Refused> {
+        match call.kind() {
+            Kind::ReduceScatter => self.reduce_scattered(call, input, output, request),
+            Kind::Gather | Kind::Scatter => self.rooted(call, rank, (input, output), request),
+            Kind::Allgather => self.gathered_by_all(call, rank, (input, output), request),
+            Kind::Alltoall => self.exchanged(call, rank, (input, output), request),
+            _ => self.reduced(call, rank, (input, output), request),
         }
     }
 
@@ -196,8 +186,8 @@ impl Comm {
         &self,
         call: &Collective,
         rank: Rank,
-        input: &[u8],
-        output: &mut [u8],
+        (input, output): (&[u8], &mut [u8]),
+        request: Start,
     ) -> Result<(), Refused> {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
@@ -208,6 +198,9 @@ impl Comm {
         }
         let (from, into) = (address(input), place(output));
         let n_elements = call.parts().length(0) / unit;
+        if n_elements > self.max_count() && request.is_some() {
+            return Err(Refused::TooLongToStart("a reduction"));
+        }
         if n_elements > self.max_count() {
             let from = if call.is_in_place_on(rank) { in_place() } else { from };
             if let Some(outcome) = self.reduced_at_once(call, from, into) {
@@ -222,26 +215,29 @@ impl Comm {
                 false => from.wrapping_byte_add(start * unit),
             };
             let (into, n) = (into.wrapping_byte_add(start * unit), to_c(count));
-            let (name, code) = match call.kind() {
-                Kind::Reduce => ("MPI_Reduce", {
-                    // SAFETY: the call reads `n` elements of the input, which has as many, and writes
-                    // as many of the output on the root, which has them there.
-                    unsafe { ffi::MPI_Reduce(from, into, n, kind, op, root, comm) }
-                }),
-                Kind::Allreduce => ("MPI_Allreduce", {
-                    // SAFETY: as above, with an output on every rank.
-                    unsafe { ffi::MPI_Allreduce(from, into, n, kind, op, comm) }
-                }),
-                Kind::Scan => ("MPI_Scan", {
-                    // SAFETY: as above.
-                    unsafe { ffi::MPI_Scan(from, into, n, kind, op, comm) }
-                }),
-                _ => ("MPI_Exscan", {
-                    // SAFETY: as above.
-                    unsafe { ffi::MPI_Exscan(from, into, n, kind, op, comm) }
-                }),
-            };
-            outcome(name, code)?;
+            match call.kind() {
+                // SAFETY: the call reads `n` elements of the input, which has as many, and writes as many
+                // of the output on the root, which has them there.
+                Kind::Reduce => {
+                    issued!(
+                        request,
+                        MPI_Reduce | MPI_Ireduce(from, into, n, kind, op, root, comm)
+                    )?;
+                }
+                // SAFETY: as above, with an output on every rank.
+                Kind::Allreduce => {
+                    issued!(
+                        request,
+                        MPI_Allreduce | MPI_Iallreduce(from, into, n, kind, op, comm)
+                    )?;
+                }
+                // SAFETY: as above.
+                Kind::Scan => {
+                    issued!(request, MPI_Scan | MPI_Iscan(from, into, n, kind, op, comm))?;
+                }
+                // SAFETY: as above.
+                _ => issued!(request, MPI_Exscan | MPI_Iexscan(from, into, n, kind, op, comm))?,
+            }
             start += count;
             if start == n_elements {
                 return Ok(());
@@ -292,6 +288,7 @@ impl Comm {
         call: &Collective,
         input: &[u8],
         output: &mut [u8],
+        request: Start,
     ) -> Result<(), Refused> {
         let (by, comm, most) = (call.by(), self.raw(), self.max_count());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
@@ -299,10 +296,17 @@ impl Comm {
         let into = place(output);
         let (name, code) = match call.parts() {
             Parts::Equal(length) => match long::short_count(length / unit, most) {
-                Some(n) => ("MPI_Reduce_scatter_block", {
-                    // SAFETY: the input has a part of `n` elements for each rank, and the output one.
-                    unsafe { ffi::MPI_Reduce_scatter_block(from, into, n, kind, op, comm) }
-                }),
+                // SAFETY: the input has a part of `n` elements for each rank, and the output one.
+                Some(n) => {
+                    return Ok(issued!(
+                        request,
+                        MPI_Reduce_scatter_block
+                            | MPI_Ireduce_scatter_block(from, into, n, kind, op, comm)
+                    )?);
+                }
+                None if request.is_some() => {
+                    return Err(Refused::TooLongToStart("MPI_Ireduce_scatter_block"));
+                }
                 None => ("MPI_Reduce_scatter_block_c", {
                     let refusal = Refused::TooLong("MPI_Reduce_scatter_block");
                     let reduce_scatter_block = long::reduce_scatter_block().ok_or(refusal)?;
@@ -312,12 +316,19 @@ impl Comm {
                 }),
             },
             Parts::Uneven(places) => match call.counts().filter(|_| places.greatest()[0] <= most) {
-                Some(counts) => ("MPI_Reduce_scatter", {
+                // SAFETY: there is a count for each rank; the input has as many elements as all of them, and
+                // the output as many as its rank's.
+                Some(counts) => {
                     let counts = counts.as_ptr();
-                    // SAFETY: there is a count for each rank; the input has as many elements as all of
-                    // them, and the output as many as its rank's.
-                    unsafe { ffi::MPI_Reduce_scatter(from, into, counts, kind, op, comm) }
-                }),
+                    return Ok(issued!(
+                        request,
+                        MPI_Reduce_scatter
+                            | MPI_Ireduce_scatter(from, into, counts, kind, op, comm)
+                    )?);
+                }
+                None if request.is_some() => {
+                    return Err(Refused::TooLongToStart("MPI_Ireduce_scatter"));
+                }
                 None => ("MPI_Reduce_scatter_c", {
                     let refusal = Refused::TooLong("MPI_Reduce_scatter");
                     let reduce_scatter = long::reduce_scatter().ok_or(refusal)?;
@@ -336,8 +347,8 @@ impl Comm {
         &self,
         call: &Collective,
         rank: Rank,
-        input: &[u8],
-        output: &mut [u8],
+        (input, output): (&[u8], &mut [u8]),
+        request: Start,
     ) -> Result<(), Refused> {
         let (root, comm, is_gather) = (to_c(call.root()), self.raw(), call.kind() == Kind::Gather);
         let (mut from, mut into) = (address(input), place(output));
@@ -350,24 +361,30 @@ impl Comm {
         match (call.parts(), is_gather) {
             // SAFETY: the input has the part of the rank, and the output of the root those of all
             // ranks.
-            (Parts::Equal(length), true) => {
-                Ok(equal_parts!(self, *length, MPI_Gather, gather, |n, kind| (
-                    from, n, kind, into, n, kind, root, comm
-                ))?)
-            }
+            (Parts::Equal(length), true) => Ok(equal_parts!(
+                self,
+                *length,
+                request,
+                MPI_Gather | MPI_Igather,
+                gather,
+                |n, kind| (from, n, kind, into, n, kind, root, comm)
+            )?),
             // SAFETY: the input of the root has the parts of all ranks, and the output that of the
             // rank.
-            (Parts::Equal(length), false) => {
-                Ok(equal_parts!(self, *length, MPI_Scatter, scatter, |n, kind| (
-                    from, n, kind, into, n, kind, root, comm
-                ))?)
-            }
+            (Parts::Equal(length), false) => Ok(equal_parts!(
+                self,
+                *length,
+                request,
+                MPI_Scatter | MPI_Iscatter,
+                scatter,
+                |n, kind| (from, n, kind, into, n, kind, root, comm)
+            )?),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output of the root; the input has the part of the rank.
             (Parts::Uneven(places), true) => uneven_parts!(
                 self, own,
                 [places => short / long, lengths, starts;],
-                MPI_Gatherv, gatherv,
+                request, MPI_Gatherv | MPI_Igatherv, gatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, root, comm)
             ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
@@ -375,7 +392,7 @@ impl Comm {
             (Parts::Uneven(places), false) => uneven_parts!(
                 self, own,
                 [places => short / long, lengths, starts;],
-                MPI_Scatterv, scatterv,
+                request, MPI_Scatterv | MPI_Iscatterv, scatterv,
                 |n| (from, lengths, starts, kind, into, n, kind, root, comm)
             ),
         }
@@ -386,23 +403,26 @@ impl Comm {
         &self,
         call: &Collective,
         rank: Rank,
-        input: &[u8],
-        output: &mut [u8],
+        (input, output): (&[u8], &mut [u8]),
+        request: Start,
     ) -> Result<(), Refused> {
         let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match call.parts() {
             // SAFETY: the input has one part, and the output those of all ranks.
-            Parts::Equal(length) => {
-                Ok(equal_parts!(self, *length, MPI_Allgather, allgather, |n, kind| (
-                    from, n, kind, into, n, kind, comm
-                ))?)
-            }
+            Parts::Equal(length) => Ok(equal_parts!(
+                self,
+                *length,
+                request,
+                MPI_Allgather | MPI_Iallgather,
+                allgather,
+                |n, kind| (from, n, kind, into, n, kind, comm)
+            )?),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output; the input has the part of the rank.
             Parts::Uneven(places) => uneven_parts!(
                 self, call.parts().length(rank), [places => short / long, lengths, starts;],
-                MPI_Allgatherv, allgatherv,
+                request, MPI_Allgatherv | MPI_Iallgatherv, allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
         }
@@ -413,18 +433,21 @@ impl Comm {
         &self,
         call: &Collective,
         rank: Rank,
-        input: &[u8],
-        output: &mut [u8],
+        (input, output): (&[u8], &mut [u8]),
+        request: Start,
     ) -> Result<(), Refused> {
         let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match (call.sent(), call.parts()) {
             // SAFETY: input and output have a part for each rank.
-            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => {
-                Ok(equal_parts!(self, *length, MPI_Alltoall, alltoall, |n, kind| (
-                    from, n, kind, into, n, kind, comm
-                ))?)
-            }
+            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
+                self,
+                *length,
+                request,
+                MPI_Alltoall | MPI_Ialltoall,
+                alltoall,
+                |n, kind| (from, n, kind, into, n, kind, comm)
+            )?),
             // SAFETY: there are a length, a start and a type for each rank in both directions, with
             // which the parts lie in input and output: starts in bytes.
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
@@ -436,7 +459,7 @@ impl Comm {
                         sent => short_of_types / long_of_types, out_lengths, out_starts;
                         received => short_of_types / long_of_types, lengths, starts;
                     ],
-                    MPI_Alltoallw, alltoallw,
+                    request, MPI_Alltoallw | MPI_Ialltoallw, alltoallw,
                     |_n| (
                         from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
                     )
@@ -450,7 +473,7 @@ impl Comm {
                     sent => short / long, out_lengths, out_starts;
                     received => short / long, lengths, starts;
                 ],
-                MPI_Alltoallv, alltoallv,
+                request, MPI_Alltoallv | MPI_Ialltoallv, alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Alltoall")),

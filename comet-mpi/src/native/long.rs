@@ -163,34 +163,60 @@ pub(super) fn short_count(length: usize, most: usize) -> Option<c_int> {
     (length <= most).then(|| to_c(length))
 }
 
-/// One call of a function for parts of one length in bytes: with a count of `int`, with one of 64 bits,
-/// or with one element of a type that is made for it. The outcome.
+/// One call of the function `$name` of the library, or of `$start` under a request. The outcome.
+///
+/// Who uses it says why the call may be made with these arguments.
+macro_rules! issued {
+    ($request:expr, $name:ident | $start:ident ($($argument:expr),* $(,)?)) => {
+        match $request {
+            None => {
+                // SAFETY: as said where the macro is used.
+                let code = unsafe { ffi::$name($($argument),*) };
+                outcome(stringify!($name), code)
+            }
+            Some(request) => {
+                // SAFETY: as above; the call writes the request, which is borrowed.
+                let code = unsafe { ffi::$start($($argument,)* request) };
+                outcome(stringify!($start), code)
+            }
+        }
+    };
+}
+
+/// One call of a function for parts of one length in bytes: with a count of `int`, with one of 64 bits
+/// unless it is started only, or with one element of a type that is made for it. The outcome.
 ///
 /// Each use says why the call may be made with these arguments, of which count and type stand for
 /// that length in each case.
 macro_rules! equal_parts {
-    ($comm:expr, $length:expr, $name:ident, $long:ident, |$n:ident, $kind:ident| $arguments:tt) => {{
-        let length = $length;
+    (
+        $comm:expr, $length:expr, $request:expr, $name:ident | $start:ident, $long:ident,
+        |$n:ident, $kind:ident| ($($argument:expr),* $(,)?)
+    ) => {{
+        let (length, request) = ($length, $request);
         let (n_elements, $kind) = $comm.counted(length);
         if let Some($n) = long::short_count(n_elements, $comm.max_count()) {
-            // SAFETY: as said where the macro is used.
-            outcome(stringify!($name), unsafe { ffi::$name $arguments })
-        } else if let Some(call) = long::$long() {
+            issued!(request, $name | $start ($($argument),*))
+        } else if request.is_none()
+            && let Some(call) = long::$long()
+        {
             let $n = long::count(n_elements);
             // SAFETY: as said where the macro is used.
-            outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })
+            outcome(concat!(stringify!($name), "_c"), unsafe { call($($argument),*) })
         } else {
-            $comm.with_long_type(length, |$n, $kind| {
+            $comm.with_long_type(length, |$n, $kind| match request {
                 // SAFETY: as said where the macro is used.
-                unsafe { ffi::$name $arguments }
+                None => unsafe { ffi::$name($($argument),*) },
+                // SAFETY: as above; the call writes the request, which is borrowed.
+                Some(request) => unsafe { ffi::$start($($argument,)* request) },
             })
             .and_then(|code| outcome(stringify!($name), code))
         }
     }};
 }
 
-/// One call of a function for parts with lengths and places: with integers of `int`, or of 64 bits.
-/// The outcome, or the refusal.
+/// One call of a function for parts with lengths and places: with integers of `int`, or of 64 bits unless
+/// it is started only. The outcome, or the refusal.
 ///
 /// `own` is the length of the one part on the other side, if there is one. Who uses it says why the call
 /// may be made with these arguments.
@@ -198,20 +224,23 @@ macro_rules! uneven_parts {
     (
         $comm:expr, $own:expr,
         [$($places:expr => $short:ident / $full:ident, $lengths:ident, $starts:ident;)+],
-        $name:ident, $long:ident, |$n:ident| $arguments:tt
+        $request:expr, $name:ident | $start:ident, $long:ident,
+        |$n:ident| ($($argument:expr),* $(,)?)
     ) => {{
         let (own, limits) = ($comm.whole($own, stringify!($name))?, $comm.limits());
         let counted = |places| $comm.in_elements(places, stringify!($name));
+        let request = $request;
         if let (Some($n), $(Some(($lengths, $starts))),+) =
             (long::short_count(own, limits.most), $(long::$short(counted($places)?, limits)),+)
         {
-            // SAFETY: as said where the macro is used.
-            Ok(outcome(stringify!($name), unsafe { ffi::$name $arguments })?)
+            Ok(issued!(request, $name | $start ($($argument),*))?)
+        } else if request.is_some() {
+            Err(Refused::TooLongToStart(stringify!($start)))
         } else if let Some(call) = long::$long() {
             let $n = long::count(own);
             $(let ($lengths, $starts) = long::$full(counted($places)?);)+
             // SAFETY: as said where the macro is used.
-            Ok(outcome(concat!(stringify!($name), "_c"), unsafe { call $arguments })?)
+            Ok(outcome(concat!(stringify!($name), "_c"), unsafe { call($($argument),*) })?)
         } else {
             Err(Refused::TooLong(stringify!($name)))
         }

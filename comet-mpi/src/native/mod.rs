@@ -33,10 +33,10 @@ mod memory;
 mod neighbours;
 mod peers;
 mod process;
+mod refused;
 mod request;
 mod window;
 
-pub(crate) use collective::Refused;
 pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
 pub use memory::MpiBuffer;
@@ -44,8 +44,9 @@ pub use peers::MpiPeers;
 pub(crate) use process::{
     GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
 };
+pub(crate) use refused::Refused;
 pub(crate) use request::{End, Request, Set};
-pub use request::{MpiRecv, MpiSend};
+pub use request::{MpiCall, MpiRecv, MpiSend};
 pub use window::MpiWindow;
 pub(crate) use window::Parts;
 

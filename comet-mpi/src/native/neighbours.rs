@@ -7,8 +7,9 @@ use comet_core::collective::{Collective, Neighbours, Parts};
 use comet_core::transport::Rank;
 use mpi::ffi;
 
-use super::collective::{Refused, address, place};
+use super::collective::{BLOCKED, address, place};
 use super::comm::{Comm, from_c, to_c};
+use super::refused::Refused;
 use super::{Outcome, long, outcome, written};
 
 /// Ranks and their weights as integers of C, with one more, so that a list without a rank has an address:
@@ -77,7 +78,8 @@ impl Comm {
             (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
                 self,
                 *length,
-                MPI_Neighbor_allgather,
+                BLOCKED,
+                MPI_Neighbor_allgather | MPI_Ineighbor_allgather,
                 neighbor_allgather,
                 |n, kind| (from, n, kind, into, n, kind, comm)
             )?),
@@ -86,7 +88,7 @@ impl Comm {
             (Parts::Equal(own), Parts::Uneven(places)) => uneven_parts!(
                 self, *own,
                 [places => short / long, lengths, starts;],
-                MPI_Neighbor_allgatherv, neighbor_allgatherv,
+                BLOCKED, MPI_Neighbor_allgatherv | MPI_Ineighbor_allgatherv, neighbor_allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_allgather")),
@@ -108,7 +110,8 @@ impl Comm {
             (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
                 self,
                 *length,
-                MPI_Neighbor_alltoall,
+                BLOCKED,
+                MPI_Neighbor_alltoall | MPI_Ineighbor_alltoall,
                 neighbor_alltoall,
                 |n, kind| (from, n, kind, into, n, kind, comm)
             )?),
@@ -147,7 +150,7 @@ impl Comm {
                         sent => half_short_of_types / long_of_types, out_lengths, out_starts;
                         received => half_short_of_types / long_of_types, lengths, starts;
                     ],
-                    MPI_Neighbor_alltoallw, neighbor_alltoallw,
+                    BLOCKED, MPI_Neighbor_alltoallw | MPI_Ineighbor_alltoallw, neighbor_alltoallw,
                     |_n| (
                         from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
                     )
@@ -161,7 +164,7 @@ impl Comm {
                     sent => short / long, out_lengths, out_starts;
                     received => short / long, lengths, starts;
                 ],
-                MPI_Neighbor_alltoallv, neighbor_alltoallv,
+                BLOCKED, MPI_Neighbor_alltoallv | MPI_Ineighbor_alltoallv, neighbor_alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_alltoall")),

@@ -8,11 +8,13 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 use std::slice;
 
-use comet_core::transport::{Lease, Place, Rank, Source, Tag};
+use comet_core::collective::Collective;
+use comet_core::transport::{Lease, Outgoing, Place, Rank, Source, Tag};
 use comet_core::waiting::Waiting;
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
+use super::refused::Refused;
 use super::{Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
 
@@ -38,20 +40,73 @@ pub struct MpiRecv<'env> {
     place: PhantomData<Place<'env>>,
 }
 
+/// A collective in flight; it holds the borrows of its buffers, and of the lengths and places of their parts.
+#[derive(Debug)]
+pub struct MpiCall<'env> {
+    request: Request,
+    buffers: PhantomData<(&'env Collective, &'env [u8], &'env mut [u8])>,
+}
+
+impl<'env> MpiCall<'env> {
+    /// `MPI_Ibcast` and its like (section 6.12), on `rank`; the buffers are as long as
+    /// [`Collective::admit`] wants them.
+    #[inline]
+    pub(crate) fn start(
+        _lease: Lease<Mpi>,
+        comm: &Comm,
+        call: &'env Collective,
+        rank: Rank,
+        (input, output): (&'env [u8], &'env mut [u8]),
+    ) -> Result<Self, Refused> {
+        let mut raw = constant!(RSMPI_REQUEST_NULL);
+        // By the lease the buffers, the lengths and the places stay borrowed until the call has ended.
+        comm.start(call, rank, input, output, &raw mut raw)?;
+        let waiting = Waiting::pack(Some(Waiting::Collective(Source::Any)));
+        Ok(Self { request: Request { raw, waiting }, buffers: PhantomData })
+    }
+}
+
 impl<'env> MpiSend<'env> {
     /// `MPI_Isend` (section 3.7.2).
     #[inline(always)]
     pub(crate) fn start(
-        _lease: Lease<Mpi>,
+        lease: Lease<Mpi>,
         comm: &Comm,
         message: &'env [u8],
         (to, tag): (Rank, Tag),
         waiting: Waiting,
     ) -> Outcome<Self> {
-        let (start, length_bytes) = (message.as_ptr().cast(), message.len());
+        let message = (message.as_ptr(), message.len());
+        Self::start_at(lease, comm, message, (to, tag), waiting)
+    }
+
+    /// The same out of memory that others are received into before or after.
+    #[inline]
+    pub(crate) fn start_from(
+        lease: Lease<Mpi>,
+        comm: &Comm,
+        message: Outgoing<'env>,
+        (to, tag): (Rank, Tag),
+        waiting: Waiting,
+    ) -> Outcome<Self> {
+        let message = (message.start(), message.length_bytes());
+        Self::start_at(lease, comm, message, (to, tag), waiting)
+    }
+
+    /// The same of a start and a length, which are those of a message that is borrowed for 'env.
+    #[inline(always)]
+    fn start_at(
+        _lease: Lease<Mpi>,
+        comm: &Comm,
+        (start, length_bytes): (*const u8, usize),
+        (to, tag): (Rank, Tag),
+        waiting: Waiting,
+    ) -> Outcome<Self> {
+        let start = start.cast();
         let send = |count, kind, request| {
             let (to, tag) = (to_c(to), c_int::from(tag.value()));
-            // SAFETY: by the lease the message stays borrowed until the send has ended.
+            // SAFETY: by the lease the message stays borrowed until the send has ended, and who has the
+            // memory writes nothing to it until then.
             unsafe { ffi::MPI_Isend(start, count, kind, to, tag, comm.raw(), request) }
         };
         let request = Request::start(comm, "MPI_Isend", length_bytes, waiting, send)?;
@@ -91,6 +146,20 @@ impl<'env> MpiRecv<'env> {
         // operation, the only one to use them, is over; of a landing no byte is given back.
         let buffer = unsafe { slice::from_raw_parts_mut(self.start, self.returned_bytes) };
         (arrived.map_err(|failure| (failure, envelope(end.status))), buffer)
+    }
+}
+
+impl AsRef<Request> for MpiCall<'_> {
+    #[inline]
+    fn as_ref(&self) -> &Request {
+        &self.request
+    }
+}
+
+impl AsMut<Request> for MpiCall<'_> {
+    #[inline]
+    fn as_mut(&mut self) -> &mut Request {
+        &mut self.request
     }
 }
 

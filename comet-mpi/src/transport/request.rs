@@ -1,10 +1,11 @@
 //! Operations in flight, alone and in sets.
 
+use comet_core::collective::{Collective, NoCall};
 use comet_core::error::Result;
-use comet_core::transport::{Pending, Status};
+use comet_core::transport::{Lease, Pending, Status, Transport as _};
 
 use super::Mpi;
-use crate::native::{End, MpiRecv, MpiSend, Request, empty_status};
+use crate::native::{End, MpiCall, MpiRecv, MpiSend, Request, empty_status};
 
 /// The methods of [`Pending`] for sets, each one call of the library.
 macro_rules! native_sets {
@@ -83,6 +84,42 @@ pub(super) fn wait_for_both<'r>(
 #[inline]
 fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
     ops.iter().flatten().map(|op| op.as_ref().waiting).next()
+}
+
+impl Mpi {
+    /// `call`, started by one call of the library.
+    #[inline]
+    pub(super) fn started<'env>(
+        &self,
+        lease: Lease<Self>,
+        call: &'env Collective,
+        (input, output): (&'env [u8], &'env mut [u8]),
+    ) -> Result<MpiCall<'env>> {
+        let (rank, n_ranks) = (self.rank(), self.n_ranks());
+        if !self.starts_own(call) {
+            return Err(self.group.located(NoCall::unsupported(call)));
+        }
+        let admitted = call.admit((rank, n_ranks), input, output);
+        admitted.map_err(|error| self.group.located(error))?;
+        MpiCall::start(lease, &self.comm, call, rank, (input, output))
+            .map_err(|refused| self.refused(refused))
+    }
+}
+
+impl Pending<Mpi> for MpiCall<'_> {
+    type Out = ();
+
+    #[inline]
+    fn poll(&mut self, _t: &Mpi) -> bool {
+        self.as_ref().has_ended()
+    }
+
+    #[inline]
+    fn finish(mut self, t: &Mpi) -> Result<()> {
+        let request = self.as_mut();
+        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
+            .map_err(|failure| t.error(failure))
+    }
 }
 
 impl MpiSend<'_> {

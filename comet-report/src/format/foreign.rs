@@ -294,7 +294,24 @@ impl Means {
         Self::of_samples(point, |rank| rank / procs == group)
     }
 
+    /// The mean of each rank, of all or of those of `group`; one alone, the largest, without samples.
+    pub(super) fn of_ranks(point: &Point, group: Option<u64>) -> Option<Vec<f64>> {
+        let procs = procs(point).unwrap_or(1).max(1);
+        let is_of = |rank: u64| group.is_none_or(|group| rank / procs == group);
+        let largest = || Self::of_figures(point).filter(|_| group.is_none());
+        Self::each(point, is_of).or_else(|| Some(vec![largest()?.max_us]))
+    }
+
     fn of_samples(point: &Point, is_of: impl Fn(u64) -> bool) -> Option<Self> {
+        let means_us = Self::each(point, is_of)?;
+        let min_us = means_us.iter().copied().reduce(f64::min)?;
+        let max_us = means_us.iter().copied().reduce(f64::max)?;
+        let avg_us = means_us.iter().sum::<f64>() / means_us.len() as f64;
+        Some(Self { min_us, max_us, avg_us })
+    }
+
+    /// The mean of each rank that took samples, in us.
+    fn each(point: &Point, is_of: impl Fn(u64) -> bool) -> Option<Vec<f64>> {
         let Measured { numbers, reps, samples, reference_ns, .. } = point.measured()?;
         let samples = samples.as_ref()?;
         let [_, n_samples] = samples.shape;
@@ -308,11 +325,7 @@ impl Means {
         };
         let of_ranks = samples.ranks.iter().zip(samples.data.chunks_exact(n_samples));
         let of_ranks = of_ranks.filter(|(rank, _)| is_of(**rank as u64));
-        let means_us: Vec<f64> = of_ranks.map(|(_, of_rank)| mean_us(of_rank)).collect();
-        let min_us = means_us.iter().copied().reduce(f64::min)?;
-        let max_us = means_us.iter().copied().reduce(f64::max)?;
-        let avg_us = means_us.iter().sum::<f64>() / means_us.len() as f64;
-        Some(Self { min_us, max_us, avg_us })
+        Some(of_ranks.map(|(_, of_rank)| mean_us(of_rank)).collect())
     }
 
     fn of_figures(point: &Point) -> Option<Self> {

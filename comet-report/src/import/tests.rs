@@ -79,6 +79,38 @@ fn a_text_of_files_has_modes_and_the_times_of_transfers_beside_work() {
 }
 
 #[test]
+fn a_text_of_collectives_in_flight_has_the_times_of_one_rank_in_a_row() {
+    // From the output of IMB-NBC 2021.11.
+    let text = "#    Intel(R) MPI Benchmarks 2021.11, MPI-NBC part\n\
+                # Benchmarking Iallgather \n# #processes = 2 \n\
+                #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n\
+                8           10         1.32         1.00         0.68        35.88\n\
+                # Benchmarking Ibarrier \n# #processes = 2 \n\
+                #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n\
+                10         1.10         0.75         0.70        46.67\n\
+                # Benchmarking Ibarrier_pure \n# #processes = 2 \n\
+                #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n\
+                10         0.75         0.75         0.75\n";
+    let records = imported(IMB, text);
+    let points = points(&records);
+    let ids = points.iter().map(|point| format!("{}/{}", point.suite, point.kernel));
+    let expected = ["imb-nbc/Iallgather", "imb-nbc/Ibarrier", "imb-nbc/Ibarrier_pure"];
+    assert_eq!(ids.collect::<Vec<_>>(), expected);
+    let figure = |name: &str| points[0].figures.iter().find(|of| of.name == name)?.value;
+    assert_eq!(figure("overlap_percent"), Some(35.88));
+    assert!((points[0].time_ns().unwrap().mean - 1000.0).abs() < 1e-6);
+    assert!((figure("overlapped_ns").unwrap() - 1320.0).abs() < 1e-6);
+    let again = render("imb", &records);
+    for row in [
+        "            8           10         1.32         1.00         0.68        35.88\n",
+        "           10         1.10         0.75         0.70        46.67\n",
+        "           10         0.75         0.75         0.75\n",
+    ] {
+        assert!(again.contains(row), "{again}");
+    }
+}
+
+#[test]
 fn transport_and_clock_of_a_layout_of_comet_are_unknown() {
     let check = |text: &str, expected: [Option<&str>; 2]| {
         let records = imported(OSU, text);

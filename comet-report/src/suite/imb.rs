@@ -1,4 +1,4 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P.
 
 use comet_core::definition::Definition;
 
@@ -17,17 +17,19 @@ pub(crate) const AGGREGATE: &str = "aggregate";
 /// Width of every column.
 pub(crate) const WIDTH: usize = 13;
 
-/// Titles of the columns of a benchmark.
-pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
+/// Titles of the columns of a benchmark, also of one beside work.
+pub(crate) fn titles(numbers: Numbers, is_beside_work: bool) -> &'static [&'static str] {
+    const BESIDE_WORK: [&str; 6] =
+        ["#bytes", "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", "overlap[%]"];
     const ALL: [&str; 6] =
         ["#bytes", "#repetitions", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec"];
     match numbers {
+        Barrier if is_beside_work => &BESIDE_WORK[1..],
+        _ if is_beside_work => &BESIDE_WORK,
         Parallel(_) => &ALL,
         Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
-        Overlapped => {
-            &["#bytes", "#repetitions", "t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", "overlap[%]"]
-        }
+        Overlapped => &BESIDE_WORK,
         Passive => &["#bytes", "#repetitions", "t_pure[usec]", "t_ovrl[usec]"],
         RoundTrips | Messages(_) => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec"],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
@@ -37,6 +39,15 @@ pub(crate) fn titles(numbers: Numbers) -> &'static [&'static str] {
 
 /// The part IMB-MPI1.
 pub static SUITE: Suite = Suite { id: "imb", name: "IMB", n_messages: &[1, 2, 4], ..PART };
+
+/// The part IMB-NBC.
+pub static NBC: Suite = Suite {
+    id: "imb-nbc",
+    name: "IMB-NBC",
+    words: &["MPI-NBC part", "in the layout of IMB-NBC "],
+    benchmarks: OF_CALLS,
+    ..PART
+};
 
 /// The part IMB-EXT.
 pub static EXT: Suite = Suite {
@@ -131,7 +142,15 @@ const fn row(
     kernel: &'static str,
     definition: Definition,
 ) -> Benchmark {
-    Benchmark { name, title: name, numbers, is_default: true, kernel, definition }
+    Benchmark {
+        name,
+        title: name,
+        numbers,
+        is_beside_work: false,
+        is_default: true,
+        kernel,
+        definition,
+    }
 }
 
 /// A benchmark that runs only when it is named.
@@ -142,6 +161,16 @@ const fn optional(
     definition: Definition,
 ) -> Benchmark {
     Benchmark { is_default: false, ..row(name, numbers, kernel, definition) }
+}
+
+/// A benchmark of an operation beside work.
+const fn beside_work(
+    name: &'static str,
+    numbers: Numbers,
+    kernel: &'static str,
+    definition: Definition,
+) -> Benchmark {
+    Benchmark { is_beside_work: true, ..row(name, numbers, kernel, definition) }
 }
 
 const BENCHMARKS: &[Benchmark] = &[
@@ -180,6 +209,41 @@ const BENCHMARKS: &[Benchmark] = &[
     row("Barrier", Barrier, "comet/barrier", Definition::LoopMean),
     optional("Uniband", Windows(1), "imb/uniband", Definition::LoopMean),
     optional("Biband", Windows(2), "imb/biband", Definition::LoopMean),
+];
+
+/// The benchmarks of IMB-NBC, in its order.
+const OF_CALLS: &[Benchmark] = &[
+    beside_work("Ibcast", Collective, "imb-nbc/ibcast", Definition::CallMean),
+    optional("Ibcast_pure", Collective, "imb-nbc/ibcast_pure", Definition::CallMean),
+    beside_work("Iallgather", Collective, "imb-nbc/iallgather", Definition::CallMean),
+    optional("Iallgather_pure", Collective, "imb-nbc/iallgather_pure", Definition::CallMean),
+    beside_work("Iallgatherv", Collective, "imb-nbc/iallgatherv", Definition::CallMean),
+    optional("Iallgatherv_pure", Collective, "imb-nbc/iallgatherv_pure", Definition::CallMean),
+    beside_work("Igather", Collective, "imb-nbc/igather", Definition::CallMean),
+    optional("Igather_pure", Collective, "imb-nbc/igather_pure", Definition::CallMean),
+    beside_work("Igatherv", Collective, "imb-nbc/igatherv", Definition::CallMean),
+    optional("Igatherv_pure", Collective, "imb-nbc/igatherv_pure", Definition::CallMean),
+    beside_work("Iscatter", Collective, "imb-nbc/iscatter", Definition::CallMean),
+    optional("Iscatter_pure", Collective, "imb-nbc/iscatter_pure", Definition::CallMean),
+    beside_work("Iscatterv", Collective, "imb-nbc/iscatterv", Definition::CallMean),
+    optional("Iscatterv_pure", Collective, "imb-nbc/iscatterv_pure", Definition::CallMean),
+    beside_work("Ialltoall", Collective, "imb-nbc/ialltoall", Definition::CallMean),
+    optional("Ialltoall_pure", Collective, "imb-nbc/ialltoall_pure", Definition::CallMean),
+    beside_work("Ialltoallv", Collective, "imb-nbc/ialltoallv", Definition::CallMean),
+    optional("Ialltoallv_pure", Collective, "imb-nbc/ialltoallv_pure", Definition::CallMean),
+    beside_work("Ireduce", Reduction, "imb-nbc/ireduce", Definition::CallMean),
+    optional("Ireduce_pure", Reduction, "imb-nbc/ireduce_pure", Definition::CallMean),
+    beside_work("Ireduce_scatter", Reduction, "imb-nbc/ireduce_scatter", Definition::CallMean),
+    optional(
+        "Ireduce_scatter_pure",
+        Reduction,
+        "imb-nbc/ireduce_scatter_pure",
+        Definition::CallMean,
+    ),
+    beside_work("Iallreduce", Reduction, "imb-nbc/iallreduce", Definition::CallMean),
+    optional("Iallreduce_pure", Reduction, "imb-nbc/iallreduce_pure", Definition::CallMean),
+    beside_work("Ibarrier", Barrier, "imb-nbc/ibarrier", Definition::LoopMean),
+    optional("Ibarrier_pure", Barrier, "imb-nbc/ibarrier_pure", Definition::LoopMean),
 ];
 
 /// The benchmarks of IMB-EXT, in its order.
@@ -286,16 +350,16 @@ pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 /// Values that switch an option off.
 pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 
-/// The options; a letter of `programs` stands for a part: m for MPI1, e for EXT, r for RMA,
-/// i for IO.
+/// The options; a letter of `programs` stands for a part: m for MPI1, n for NBC, e for EXT,
+/// r for RMA, i for IO.
 #[rustfmt::skip] // One option a line.
 const FLAGS: &[Flag] = &[
     of("", &["-npmin"], Needed("P"), Obeyed, "what all ranks do runs on P ranks, twice as many, up to all"),
     of("", &["-msglog"], Needed("[MIN:]MAX"), Obeyed, "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX"),
     of("", &["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line"),
     of("m", &["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
-    of("m", &["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
-    of("m", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
+    of("mn", &["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
+    of("mn", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
     of("eri", &["-iter"], Needed("N[,VOL[,N]]"), Obeyed, "most operations of a length: 1000; most MiB of a loop: 40; and most where each is complete before the next one: 100"),
     of("eri", &["-aggregate_mode"], Needed("MODE"), Obeyed, "ends of transfers: aggregate, all of a loop at once; non_aggregate, each; multi, a table of either"),
     of("", &["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
@@ -307,14 +371,14 @@ const FLAGS: &[Flag] = &[
     of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
     of("", &["-multi"], Needed("MODE"), Obeyed, "all groups of ranks run at once: 0, with a row for all; 1, with a row for each"),
     of("m", &["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
-    of("m", &["-off_cache"], Needed("MB"), Obeyed, "buffers leave a cache of so many MB; -1: the last"),
+    of("mn", &["-off_cache"], Needed("MB"), Obeyed, "buffers leave a cache of so many MB; -1: the last"),
     of("er", &["-off_cache"], Needed("MB"), REFUSED, "all transfers of a window go to one place"),
     of("i", &["-off_cache"], Needed("MB"), Noted(&["-1"]), "no transfer of a file has a cache of its own to leave"),
     of("", &["-iter_policy"], Needed("NAME"), Obeyed, "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for roots; off: -iter N alone"),
     of("", &["-map"], Needed("PxQ"), Obeyed, "ranks fill P rows and Q columns down the columns, and are counted along the rows"),
-    of("m", &["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
+    of("mn", &["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
     of("r", &["-root_shift"], Needed("on|off"), Noted(OFF), "no operation has a root"),
-    of("m", &["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
+    of("mn", &["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
     of("r", &["-sync"], Needed("on|off"), Noted(ON), "no barrier is between the operations of a loop"),
     of("", &["-imb_barrier"], Needed("on|off"), Obeyed, "the barrier before each operation is a dissemination of messages"),
     of("m", &["-data_type"], Needed("TYPE"), Obeyed, "datatype of messages, of whole elements: byte, char, int, float, double"),
@@ -332,7 +396,8 @@ mod tests {
     fn columns_are_those_of_the_real_program() {
         // Heads of tables in the output of version 2021.11.
         let check_of = |suite: &Suite, name: &str, head: &str| {
-            let titles = titles(suite.find(name).unwrap().numbers);
+            let benchmark = suite.find(name).unwrap();
+            let titles = titles(benchmark.numbers, benchmark.is_beside_work);
             let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
             assert_eq!(line, head, "{name}");
         };
@@ -364,6 +429,16 @@ mod tests {
         let of_messages = "       #bytes #repetitions      t[usec]   Mbytes/sec      Msg/sec";
         for name in ["PingPong", "Corandom", "SendRecv_Replace"] {
             check_of(&P2P, name, of_messages);
+        }
+        let of_sync = " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let beside_work = " #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
+        for (name, head) in [
+            ("Ibcast", &*format!("       #bytes{beside_work}")),
+            ("Ireduce_scatter_pure", of_all),
+            ("Ibarrier", beside_work),
+            ("Ibarrier_pure", of_sync),
+        ] {
+            check_of(&NBC, name, head);
         }
         let overlapped =
             "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";

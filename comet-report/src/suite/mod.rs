@@ -51,6 +51,9 @@ pub struct Benchmark {
     pub title: &'static str,
     /// Its numbers.
     pub numbers: Numbers,
+    /// True if a row has the times of the operation beside work, of the operation alone and of the work, on the
+    /// rank that takes longest beside work, and the hidden share of the longer part.
+    pub is_beside_work: bool,
     /// True if a command line without names runs it.
     pub is_default: bool,
     /// The id of the kernel that stands for it: the same operation on the same ranks.
@@ -139,11 +142,6 @@ impl Numbers {
         is_of_one || matches!(self, Self::RemoteAll | Self::Passive)
     }
 
-    /// True if a row has times of several series.
-    pub(crate) fn has_series(self) -> bool {
-        matches!(self, Self::Passive | Self::Overlapped)
-    }
-
     /// True if its rates count the messages of all ranks.
     pub(crate) fn counts_all(self) -> bool {
         matches!(self, Self::RoundTrips | Self::Messages(_))
@@ -187,7 +185,8 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 6] = [&osu::SUITE, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::SUITE];
+static ALL: [&Suite; 7] =
+    [&osu::SUITE, &imb::NBC, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::SUITE];
 
 /// The parts of the suite `name`.
 pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {
@@ -210,6 +209,13 @@ pub(crate) fn asked(name: &str, run: &Run) -> Vec<(&'static Suite, &'static Benc
         Some((suite, suite.find(benchmark)?))
     };
     words.into_iter().flatten().filter_map(of_word).collect()
+}
+
+impl Benchmark {
+    /// True if a row has times of several series.
+    pub(crate) fn has_series(&self) -> bool {
+        self.is_beside_work || matches!(self.numbers, Numbers::Passive | Numbers::Overlapped)
+    }
 }
 
 impl Suite {

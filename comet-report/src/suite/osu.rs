@@ -36,7 +36,7 @@ const fn row(
     kernel: &'static str,
     definition: Definition,
 ) -> Benchmark {
-    Benchmark { name, title, numbers, is_default: true, kernel, definition }
+    Benchmark { name, title, numbers, is_beside_work: false, is_default: true, kernel, definition }
 }
 
 #[rustfmt::skip] // One program a line.

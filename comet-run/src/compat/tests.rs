@@ -321,8 +321,8 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
         (
-            "IMB-NBC",
-            "IMB-NBC is not here, but IMB-MPI1, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are (write IMB-MPI1)",
+            "IMB-MPI4",
+            "IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");

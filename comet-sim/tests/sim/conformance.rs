@@ -13,7 +13,7 @@ use comet_sim::machine::{
 use comet_sim::{Outcome, RunConfig, run};
 
 /// A machine on which all messages go by `protocol`.
-fn machine(shape: Shape, switching: Option<Switching>, protocol: Protocol) -> Machine {
+pub(crate) fn machine(shape: Shape, switching: Option<Switching>, protocol: Protocol) -> Machine {
     let segment = Segment {
         protocol,
         o_send_ps: 300_000,

@@ -2,5 +2,6 @@
 
 mod clocks;
 mod conformance;
+mod in_flight;
 mod messages;
 mod windows;

@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 
-use comet_core::collective;
+use comet_core::collective::{self, NoCall};
 use comet_core::context::{Context, Method};
 use comet_core::driver::{self, Pace};
 use comet_core::error::{KernelError, Result};
@@ -17,7 +17,8 @@ use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport, Work,
+    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
+    Work,
 };
 use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
@@ -111,6 +112,7 @@ impl<O> Pending<Recording> for Started<O> {
 impl RawTransport for Recording {
     type SendOp<'env> = Started<()>;
     type RecvOp<'env> = Started<(Status, &'env mut [u8])>;
+    type OwnCall<'env> = NoCall;
     type Window = NoWindow;
     type File = NoFile;
 
@@ -124,6 +126,20 @@ impl RawTransport for Recording {
         self.pay(|node| node.isend_ps);
         self.start(to, tag, message);
         Ok(Started(Step::EndSend, ()))
+    }
+
+    fn start_send_from(
+        &self,
+        lease: Lease<Self>,
+        to: Rank,
+        tag: Tag,
+        message: Outgoing<'_>,
+    ) -> Result<Started<()>> {
+        self.start_send(lease, to, tag, &message.to_vec())
+    }
+
+    fn next_call(&self) -> u16 {
+        0
     }
 
     fn start_recv<'env>(

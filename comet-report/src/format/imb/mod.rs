@@ -87,7 +87,7 @@ impl Layout for Imb {
         if block.benchmark.numbers.counts_all() {
             return p2p::head(block);
         }
-        let mut titles = titles(numbers(block)).to_vec();
+        let mut titles = titles(numbers(block), block.benchmark.is_beside_work).to_vec();
         if has_row_for_each(block) {
             titles.insert(0, "Group");
         }
@@ -103,7 +103,7 @@ impl Layout for Imb {
 
     fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
         let groups = has_row_for_each(block).then(|| n_groups(point));
-        let cells: Vec<String> = if block.benchmark.numbers.has_series() {
+        let cells: Vec<String> = if block.benchmark.has_series() {
             self.open.rows(block, point, groups)?
         } else if let Some(n_groups) = groups {
             let of_group = |group| Some(self.cells(block, point, Means::of_group(point, group)?));

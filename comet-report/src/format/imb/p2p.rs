@@ -34,7 +34,7 @@ pub(super) fn start(run: &Run, title: &str) -> String {
 
 /// The lines over the rows of `block`.
 pub(super) fn head(block: &Block<'_>) -> String {
-    let titles = titles(block.benchmark.numbers);
+    let titles = titles(block.benchmark.numbers, false);
     let (rule, name, origin) = (rule(titles.len()), block.benchmark.name, block.origin());
     let n_ranks = procs(block.first);
     let sides = n_ranks.and_then(|n_ranks| sides(block.benchmark.numbers, n_ranks));

@@ -30,8 +30,8 @@ pub(super) struct Open {
 struct Series {
     name: String,
     repetitions: Option<u64>,
-    /// The largest time of the ranks of each row, in us.
-    times_us: Vec<f64>,
+    /// Times of the ranks of each row, in us.
+    times_us: Vec<Vec<f64>>,
 }
 
 impl Open {
@@ -59,9 +59,9 @@ impl Open {
             let percent = figure(point, PERCENT);
             return Some(vec![of_import.cells(block, point, wanted, 0, percent)?]);
         }
-        let times_us: Option<Vec<f64>> = match groups {
-            None => Means::of(point).map(|means| vec![means.max_us]),
-            Some(n) => (0..n).map(|of| Some(Means::of_group(point, of)?.max_us)).collect(),
+        let times_us: Option<Vec<Vec<f64>>> = match groups {
+            None => Means::of_ranks(point, None).map(|of_ranks| vec![of_ranks]),
+            Some(n) => (0..n).map(|of| Means::of_ranks(point, Some(of))).collect(),
         };
         let name = point.variant.as_ref()?.to_string();
         self.series.push(Series { name, repetitions: repetitions(point), times_us: times_us? });
@@ -87,16 +87,25 @@ impl Open {
         row: usize,
         percent: Option<f64>,
     ) -> Option<String> {
-        let time_us = |name: &&str| self.find(name)?.times_us.get(row).copied();
-        let times_us: Vec<f64> = wanted.iter().map(time_us).collect::<Option<_>>()?;
+        let of_ranks = |name: &&str| self.find(name)?.times_us.get(row);
+        let of_ranks: Vec<&Vec<f64>> = wanted.iter().map(of_ranks).collect::<Option<_>>()?;
+        // Collectives have a row of the rank that takes longest beside work, others the longest times.
+        let slowest = of_ranks.first().filter(|_| block.benchmark.is_beside_work);
+        let slowest = slowest.and_then(|times| greatest(times)).map(|(rank, _)| rank);
+        let time_us = |times: &&Vec<f64>| {
+            let of_slowest = slowest.and_then(|rank| times.get(rank)).copied();
+            of_slowest.or_else(|| Some(greatest(times)?.1))
+        };
+        let times_us: Vec<f64> = of_ranks.iter().map(time_us).collect::<Option<_>>()?;
         let n_least = self.series.iter().filter_map(|series| series.repetitions).min();
-        let mut columns: Vec<String> = size_bytes(point).iter().map(u64::to_string).collect();
+        let size = size_bytes(point).filter(|_| block.benchmark.numbers != Numbers::Barrier);
+        let mut columns: Vec<String> = size.iter().map(u64::to_string).collect();
         columns.push(or_dash(n_least));
         columns.extend(times_us.iter().map(|us| two_digits(Some(*us))));
-        if let (Numbers::Overlapped, [overlapped, pure, compute]) =
-            (block.benchmark.numbers, &times_us[..])
-        {
-            let percent = percent.unwrap_or_else(|| hidden_percent(*overlapped, *pure, *compute));
+        if let [overlapped, pure, compute] = times_us[..] {
+            let part = if block.benchmark.is_beside_work { f64::max } else { f64::min };
+            let percent =
+                percent.unwrap_or_else(|| hidden_percent(overlapped, [pure, compute], part));
             columns.push(two_digits(Some(percent)));
         }
         Some(columns.iter().map(|column| format!("{column:>WIDTH$}")).collect())
@@ -107,17 +116,23 @@ impl Open {
 fn imported(point: &Point) -> Option<Vec<Series>> {
     let series = |name: &str, us: f64| {
         let name = name.to_owned();
-        Series { name, repetitions: repetitions(point), times_us: vec![us] }
+        Series { name, repetitions: repetitions(point), times_us: vec![vec![us]] }
     };
     let pure = series(PURE, point.time_ns()?.mean / 1e3);
     let of_figure = |(name, title)| Some(series(name, figure(point, title)? / 1e3));
     Some(OF_IMPORT.into_iter().filter_map(of_figure).chain([pure]).collect())
 }
 
-/// The share of the shorter of both parts that is hidden behind the longer, in percent, from 0 to 100
-/// (`IMB_output.c`); 0 if a part takes no time.
-fn hidden_percent(overlapped: f64, pure: f64, compute: f64) -> f64 {
-    let share = (pure + compute - overlapped) / pure.min(compute);
+/// The greatest of `times`, and the number of the first rank that has it.
+fn greatest(times: &[f64]) -> Option<(usize, f64)> {
+    times.iter().copied().enumerate().reduce(|most, of| if of.1 > most.1 { of } else { most })
+}
+
+/// The share of one of both parts, the operation and the work, that is hidden, in percent, from 0 to 100
+/// (`IMB_output.c`): IMB-IO takes the shorter, IMB-NBC the longer. 0 if that takes no time.
+fn hidden_percent(overlapped: f64, parts: [f64; 2], part: fn(f64, f64) -> f64) -> f64 {
+    let [pure, compute] = parts;
+    let share = (pure + compute - overlapped) / part(pure, compute);
     if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 }
 }
 
@@ -126,16 +141,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hidden_share_is_that_of_the_shorter_part() {
-        let check = |[overlapped, pure, compute]: [f64; 3], expected: f64| {
-            assert_eq!(hidden_percent(overlapped, pure, compute), expected);
+    fn the_hidden_share_is_that_of_the_shorter_part_or_of_the_longer() {
+        let check = |[overlapped, pure, compute]: [f64; 3], expected: [f64; 2]| {
+            let share = |part| hidden_percent(overlapped, [pure, compute], part);
+            assert_eq!([share(f64::min), share(f64::max)], expected);
         };
-        check([10.0, 4.0, 10.0], 100.0);
-        check([12.0, 4.0, 10.0], 50.0);
-        check([12.0, 10.0, 4.0], 50.0);
-        check([14.0, 4.0, 10.0], 0.0);
-        check([20.0, 4.0, 10.0], 0.0);
-        check([5.0, 4.0, 10.0], 100.0);
-        check([5.0, 0.0, 5.0], 0.0);
+        check([10.0, 4.0, 10.0], [100.0, 40.0]);
+        check([12.0, 4.0, 10.0], [50.0, 20.0]);
+        check([12.0, 10.0, 4.0], [50.0, 20.0]);
+        check([14.0, 4.0, 10.0], [0.0, 0.0]);
+        check([20.0, 4.0, 10.0], [0.0, 0.0]);
+        check([5.0, 4.0, 10.0], [100.0, 90.0]);
+        check([5.0, 0.0, 5.0], [0.0, 0.0]);
+        check([0.0; 3], [0.0; 2]);
+    }
+
+    #[test]
+    fn the_first_of_the_slowest_ranks_is_the_slowest() {
+        assert_eq!(greatest(&[1.0, 3.0, 2.0, 3.0]), Some((1, 3.0)));
+        assert_eq!(greatest(&[]), None);
     }
 }

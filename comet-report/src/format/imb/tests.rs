@@ -121,6 +121,46 @@ fn files_look_as_they_did() {
     check_golden("format-imb-io.txt", &text);
 }
 
+/// A point of `kernel` of imb-nbc in each series, with these times of two ranks, in ns.
+fn in_flight(kernel: &str, definition: Definition, times_ns: [[u64; 2]; 3]) -> Vec<Record> {
+    let points = of_series("imb-nbc", kernel, &["pure", "overlapped", "compute"]);
+    let with_times = |(record, times_ns): (Record, [u64; 2])| {
+        let Record::Point(mut point) = record else { unreachable!() };
+        point.params.0.retain(|(name, _)| kernel != "ibarrier" || name != "length_bytes");
+        let measured = point.measured_mut().unwrap();
+        measured.numbers.value.definition = definition.name().into();
+        (measured.reps.inner, measured.reps.n) = (1, 1);
+        let samples = measured.samples.as_mut().unwrap();
+        (samples.ranks, samples.shape) = (vec![0, 1], [2, 1]);
+        samples.data = times_ns.to_vec();
+        Record::Point(point)
+    };
+    points.into_iter().zip(times_ns).map(with_times).collect()
+}
+
+#[test]
+fn collectives_in_flight_look_as_they_did() {
+    let of_call = Definition::CallMean;
+    let names = ["Ibcast", "Ireduce_pure", "Ibarrier"];
+    let names = names.map(|name| format!("IMB-NBC:{name}"));
+    let times_ns = [[4000, 9000], [14_000, 12_000], [10_000, 8000]];
+    let text = render(
+        "imb",
+        &[
+            vec![run_of(&names.each_ref().map(|name| &**name))],
+            in_flight("ibcast", of_call, times_ns),
+            of_windows("imb-nbc", "ireduce_pure", of_call, &[]),
+            in_flight("ibarrier", Definition::LoopMean, times_ns),
+        ]
+        .concat(),
+    );
+    // Rank 0 takes longest beside work: none of its 4 us is hidden, though rank 1 hides 5 of 9.
+    let row = "            1        14.00         4.00        10.00         0.00\n";
+    assert_eq!(text.matches(&format!("         1024{row}")).count(), 1, "{text}");
+    assert_eq!(text.matches(&format!("\n{row}")).count(), 1, "{text}");
+    check_golden("format-imb-nbc.txt", &text);
+}
+
 #[test]
 fn a_row_of_several_series_comes_with_the_last_and_groups_have_one_each() {
     let points = of_series("imb-rma", "truly_passive_put", &["pure", "overlapped"]);

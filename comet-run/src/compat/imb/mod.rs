@@ -20,7 +20,7 @@ const TIME_S: f64 = 10.0;
 const PAUSE: &str = "100ms";
 /// Types of elements of messages; all but the first are those of reductions.
 const ELEMENTS: [&str; 5] = ["byte", "char", "int", "float", "double"];
-/// Benchmarks whose root may be another than rank 0.
+/// Benchmarks whose root may be another than rank 0, by the names of the blocked ones.
 const ROOTED: [&str; 6] = ["Bcast", "Reduce", "Gather", "Gatherv", "Scatter", "Scatterv"];
 /// Values of `-aggregate_mode`, and of the axis with the ends of transfers, whose default is both.
 const MODES: [(&str, Option<&str>); 3] =
@@ -122,6 +122,12 @@ pub(super) fn translate(
 fn lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim);
     lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+/// True if the root of `benchmark` may be another than rank 0.
+fn is_rooted(benchmark: &Benchmark) -> bool {
+    let blocked = benchmark.name.trim_start_matches('I').trim_end_matches("_pure");
+    ROOTED.iter().any(|name| name.eq_ignore_ascii_case(blocked))
 }
 
 /// A length of IMB in bytes: a number, with a k or M behind it.
@@ -386,8 +392,7 @@ impl Asked {
         self.add_elements();
         self.add_mode();
         if self.rotates {
-            let is_rooted = |of: &&'static Benchmark| ROOTED.contains(&of.name);
-            match self.benchmarks.iter().any(is_rooted) {
+            match self.benchmarks.iter().any(|of| is_rooted(of)) {
                 true => self.words.axis("root=rotate".into()),
                 false => self.notes.push("-root_shift on has no effect: no root is there".into()),
             }

@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, IO, P2P, RMA, SUITE, remarks};
+use comet_report::suite::imb::{EXT, IO, NBC, P2P, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -30,19 +30,9 @@ pub(super) struct Program {
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 5] = [
-    Program {
-        name: "IMB-MPI1",
-        suite: &SUITE,
-        letter: "m",
-        logs: (0, 22),
-        operations: 1000,
-        completed: None,
-        volume_mib: "40",
-        npmin: 2,
-        has_files: false,
-        is_one_job: false,
-    },
+static PROGRAMS: [Program; 6] = [
+    Program { name: "IMB-MPI1", suite: &SUITE, letter: "m", ..OF_MESSAGES },
+    Program { name: "IMB-NBC", suite: &NBC, letter: "n", ..OF_MESSAGES },
     Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
     Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
     // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
@@ -50,19 +40,23 @@ static PROGRAMS: [Program; 5] = [
     Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
 ];
 
-/// What the programs of windows have in common.
-const OF_WINDOWS: Program = Program {
+/// What the programs of messages and collectives have in common.
+const OF_MESSAGES: Program = Program {
     name: "",
-    suite: &EXT,
+    suite: &SUITE,
     letter: "",
     logs: (0, 22),
     operations: 1000,
-    completed: Some(100),
+    completed: None,
     volume_mib: "40",
     npmin: 2,
     has_files: false,
-    is_one_job: true,
+    is_one_job: false,
 };
+
+/// What the programs of windows have in common.
+const OF_WINDOWS: Program =
+    Program { suite: &EXT, completed: Some(100), is_one_job: true, ..OF_MESSAGES };
 
 impl Program {
     /// The program called `name`.

@@ -321,3 +321,42 @@ fn a_benchmark_that_is_named_again_is_measured_once_and_noted() {
     let note = "PingPing is measured once, where IMB prints a table for each mention";
     assert_eq!((once.notes, again.notes), (vec![], vec![note.to_owned()]));
 }
+
+#[test]
+fn collectives_in_flight_have_the_options_of_blocked_ones_but_for_types() {
+    let run = |names: &str, rest: &str| format!("run {names} --rules imb --format imb{rest}");
+    for (line, expected) in [
+        (
+            "IMB-NBC ibcast -npmin 4 --ranks=4",
+            run("IMB-NBC:Ibcast", " --sizes 0,1..4194304*2 --ranks=4"),
+        ),
+        (
+            "IMB-NBC Ireduce_pure Ibcast -root_shift on -npmin 2 -msglog 3 --ranks=2",
+            run(
+                "IMB-NBC:Ireduce_pure IMB-NBC:Ibcast",
+                " --loop-limits 40Mi,10s,20s --sizes 0,1..8*2 --axis root=rotate --ranks=2",
+            ),
+        ),
+        (
+            "IMB-NBC Ibarrier -npmin 2 --ranks=2",
+            run("IMB-NBC:Ibarrier", " --label imb_lengths=0,1..4194304*2 --ranks=2"),
+        ),
+    ] {
+        check(line, &expected);
+    }
+    let notes = translated("IMB-NBC Iallreduce Ibarrier -root_shift on").unwrap().notes;
+    assert_eq!(notes, ["-root_shift on has no effect: no root is there"]);
+    let Err(Stop::Help(listed)) = translated("IMB-NBC -list") else { panic!("-list measures") };
+    let start =
+        "List of benchmarks:\nIMB-NBC:\n    Iallgather\n    Iallgather_pure (non-default)\n";
+    assert!(listed.starts_with(start), "{listed}");
+    for (line, part) in [
+        ("IMB-NBC Ibcasts", "IMB-NBC: Ibcasts is not here; did you mean Ibcast"),
+        ("IMB-NBC -data_type int", "IMB-NBC: -data_type is unknown"),
+        ("IMB-NBC -msgsize 8", "IMB-NBC: -msgsize is unknown"),
+        ("IMB-NBC -aggregate_mode multi", "IMB-NBC: -aggregate_mode is unknown"),
+    ] {
+        let sentence = refusal(line);
+        assert!(sentence.contains(part), "{line}: {sentence}");
+    }
+}

@@ -1,0 +1,155 @@
+//! Collectives with what their calls need, made before the first of them; and those that were started.
+
+use super::algorithm::{self, Algorithm};
+use super::call::Collective;
+use super::in_flight::InFlight;
+use super::running::Running;
+use super::tag_of_call;
+use crate::error::{Result, TransportError, TransportErrorKind};
+use crate::transport::{Lease, Pending, Transport};
+
+/// A collective, and the plan by which it is carried out unless the transport has a way of its own.
+///
+/// It is made for blocked calls or for unblocked ones, which may have ways of their own each. One
+/// operation of it is in flight at a time.
+#[derive(Debug)]
+pub struct Prepared<T: Transport> {
+    call: Collective,
+    running: Option<Running<T>>,
+}
+
+impl<T: Transport> Prepared<T> {
+    /// Blocked calls of `call` by an algorithm of the library, or as the transport carries it out.
+    ///
+    /// # Errors
+    /// If there is no memory for what lies between input and output.
+    pub fn new(t: &T, call: Collective, by: Option<&Algorithm>) -> Result<Self> {
+        let has_own = t.has_own(&call);
+        Self::planned(t, call, by, has_own)
+    }
+
+    /// Unblocked calls of `call` by an algorithm of the library, or as the transport starts it.
+    ///
+    /// # Errors
+    /// If there is no memory for what lies between input and output.
+    pub fn unblocked(t: &T, call: Collective, by: Option<&Algorithm>) -> Result<Self> {
+        let starts_own = t.starts_own(&call);
+        Self::planned(t, call, by, starts_own)
+    }
+
+    fn planned(t: &T, call: Collective, by: Option<&Algorithm>, has_own: bool) -> Result<Self> {
+        let (rank, n_ranks) = (t.rank(), t.n_ranks());
+        let of_library = || algorithm::automatic(&call, n_ranks);
+        let by = by.or_else(|| (!has_own).then(of_library));
+        let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
+        let running = plan.map(|plan| Running::new(t, plan)).transpose()?;
+        Ok(Self { call: call.ready_on(rank, n_ranks), running })
+    }
+
+    /// The operation.
+    #[inline]
+    pub fn call(&self) -> &Collective {
+        &self.call
+    }
+
+    /// Carries the call out from `input` to `output`; all ranks call it.
+    ///
+    /// # Errors
+    /// Those of [`Transport::collective`].
+    ///
+    /// # Panics
+    /// If it has a plan, and a buffer is shorter than the operation wants it.
+    #[inline]
+    pub fn run(&mut self, t: &T, [input, output]: [&mut [u8]; 2]) -> Result<()> {
+        match &mut self.running {
+            Some(running) => running.run(t, input, output),
+            None => t.collective(&self.call, input, output),
+        }
+    }
+
+    /// Starts the call with the lease of the scope that counts it.
+    ///
+    /// # Errors
+    /// Those of [`Transport::collective`]; nothing is in flight then.
+    #[inline]
+    pub(crate) fn start<'env>(
+        &'env mut self,
+        t: &T,
+        lease: Lease<T>,
+        input: &'env [u8],
+        output: &'env mut [u8],
+    ) -> Result<Started<'env, T>> {
+        let Self { call, running } = self;
+        let Some(running) = running else {
+            return Ok(Started::Own(t.start_own(lease, call, input, output)?));
+        };
+        let at = (t.rank(), t.n_ranks());
+        call.admit(at, input, output).map_err(|error| error.on_rank(t.global_rank(at.0)))?;
+        let tag = tag_of_call(t.next_call());
+        Ok(Started::Planned(running.start(t, lease, tag, input, output)))
+    }
+}
+
+/// A collective in flight.
+#[derive(Debug)]
+pub enum Started<'env, T: Transport> {
+    /// By a call of the transport's own.
+    Own(T::OwnCall<'env>),
+    /// By messages, in the calls that test it or wait for it.
+    Planned(InFlight<'env, T>),
+}
+
+impl<T: Transport> Pending<T> for Started<'_, T> {
+    type Out = ();
+
+    #[inline]
+    fn poll(&mut self, t: &T) -> bool {
+        match self {
+            Self::Own(op) => op.poll(t),
+            Self::Planned(op) => op.poll(t),
+        }
+    }
+
+    #[inline]
+    fn finish(self, t: &T) -> Result<()> {
+        match self {
+            Self::Own(op) => op.finish(t),
+            Self::Planned(op) => op.finish(t),
+        }
+    }
+
+    /// For whichever ends next, so that all of them make progress.
+    fn wait_all(t: &T, ops: &mut [Option<Self>], mut each: impl FnMut(usize, Result<()>)) {
+        while let Some((index, result)) = Self::wait_any(t, ops) {
+            each(index, result);
+        }
+    }
+}
+
+/// The unblocked collective of a transport that has none of its own: there is no value of it.
+#[derive(Clone, Copy, Debug)]
+pub enum NoCall {}
+
+impl NoCall {
+    /// The refusal of a start of `call`.
+    #[cold]
+    pub fn unsupported(call: &Collective) -> TransportError {
+        let text = format!(
+            "this transport starts no {} by a call of its own (prepare it for unblocked calls)",
+            call.kind().name()
+        );
+        TransportError::new(TransportErrorKind::Unsupported, text)
+    }
+}
+
+impl<T: ?Sized> Pending<T> for NoCall {
+    type Out = ();
+
+    fn poll(&mut self, _: &T) -> bool {
+        match *self {}
+    }
+
+    fn finish(self, _: &T) -> Result<()> {
+        match self {}
+    }
+}

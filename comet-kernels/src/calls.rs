@@ -1,0 +1,368 @@
+//! Collectives as several families of kernels measure them: their axes, lengths and limits, and one
+//! rank's part with its buffers.
+
+use comet_core::collective::algorithm::{self, Algorithm};
+use comet_core::collective::data::{compare, fill};
+use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Prepared, Reducer};
+use comet_core::kernel::ELEMENT;
+use comet_core::kernel::prelude::*;
+use comet_core::words::count;
+
+use crate::guarded::Guarded;
+
+/// The way in which a collective is carried out: the transport's own, or one of the library.
+pub(crate) static ALGORITHM: Axis = Axis::choice(
+    comet_core::kernel::ALGORITHM,
+    "algorithm of a collective: that of the transport, or one of the library",
+    &ALGORITHMS,
+);
+/// Ranks that have another part than the others: the first root, or each in turn.
+pub(crate) static ROOT: Axis = Axis::choice(
+    comet_core::kernel::ROOT,
+    "roots of a collective: the first one alone, or each rank in turn from it on",
+    &["first", "rotate"],
+);
+/// The first of these ranks.
+pub(crate) static FIRST_ROOT: Axis =
+    Axis::count("first_root", "rank", "first root of a collective")
+        .up_to(|topology| topology.n_ranks().saturating_sub(1) as u64);
+/// Place of the input.
+pub(crate) static PLACE: Axis = Axis::choice(
+    "place",
+    "place of the input of a collective: a buffer of its own, or that of the output",
+    &["separate", "in_place"],
+);
+/// Operator of a reduction.
+pub(crate) static OPERATOR: Axis =
+    Axis::choice("operator", "operator of a reduction", Operator::LABELS);
+
+/// Words of the algorithms; the first is the transport's own.
+const ALGORITHMS: [&str; 21] = [
+    "native",
+    "linear",
+    "linear_sync",
+    "binomial",
+    "tree",
+    "chain",
+    "ring",
+    "segmented_ring",
+    "recursive_doubling",
+    "recursive_halving",
+    "rabenseifner",
+    "bruck",
+    "pairwise",
+    "dissemination",
+    "neighbour_exchange",
+    "scattered",
+    "scatter_doubling",
+    "scatter_ring",
+    "gather_bcast",
+    "reduce_bcast",
+    "reduce_scatterv",
+];
+
+pub(crate) const VECTORS: AxisUse =
+    AxisUse { axis: &LENGTH_BYTES, sweeps: ["0,1Ki,64Ki", "0,4..4Mi*4", "0,4..4Mi*2"] };
+pub(crate) const BY_ALGORITHM: AxisUse = AxisUse::of(&ALGORITHM, "0");
+pub(crate) const BY_ROOT: AxisUse = AxisUse::of(&ROOT, "0");
+pub(crate) const BY_FIRST_ROOT: AxisUse = AxisUse::of(&FIRST_ROOT, "0");
+pub(crate) const BY_PLACE: AxisUse = AxisUse::of(&PLACE, "0");
+/// Floats, as in IMB.
+pub(crate) const BY_ELEMENT: AxisUse = AxisUse::of(&ELEMENT, "4");
+pub(crate) const BY_OPERATOR: AxisUse = AxisUse::of(&OPERATOR, "0");
+
+/// The form of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Parts of one length.
+    Even,
+    /// A length and a place for each.
+    Uneven,
+    /// A length, a place and a type for each.
+    Typed,
+}
+use Form::{Even, Typed, Uneven};
+
+/// A collective of a family.
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) form: Form,
+    /// True if the parts share the vector out; otherwise each is as long as the vector.
+    pub(crate) is_shared: bool,
+    pub(crate) summary: &'static str,
+    pub(crate) aliases: &'static [&'static str],
+}
+
+pub(crate) const fn spec(
+    name: &'static str,
+    kind: Kind,
+    form: Form,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+) -> Spec {
+    Spec { name, kind, form, is_shared: false, summary, aliases }
+}
+
+/// A reduce_scatter of OSU.
+pub(crate) const fn shared(
+    name: &'static str,
+    form: Form,
+    summary: &'static str,
+    aliases: &'static [&'static str],
+) -> Spec {
+    Spec { is_shared: true, ..spec(name, Kind::ReduceScatter, form, summary, aliases) }
+}
+
+/// Length of a message or of a vector in bytes; 0 of barriers.
+fn length_bytes(case: &Case) -> u64 {
+    case.find(&LENGTH_BYTES).unwrap_or(0)
+}
+
+/// Length of the part of `rank` in bytes, in `case` on `n_ranks` ranks.
+pub(crate) fn part_bytes(spec: &Spec, case: &Case, rank: Rank, n_ranks: usize) -> usize {
+    let length = usize::try_from(length_bytes(case)).unwrap_or(usize::MAX);
+    if !spec.is_shared {
+        return length;
+    }
+    let unit = case.unit();
+    let n_elements = length / unit;
+    let has_one_more = spec.form != Even && rank < n_elements % n_ranks;
+    (n_elements / n_ranks + usize::from(has_one_more)) * unit
+}
+
+/// Number of elements of `unit` bytes in `length`; 0 of elements without bytes.
+pub(crate) fn whole(length: usize, unit: usize) -> usize {
+    length.checked_div(unit).unwrap_or(0)
+}
+
+/// Length of one message in bytes; of a vector that is shared out in equal parts, without what these
+/// leave out.
+pub(crate) fn moved_bytes(spec: &Spec, case: &Case, n_ranks: usize) -> u64 {
+    match (spec.is_shared, spec.form) {
+        (true, Even) => (n_ranks * part_bytes(spec, case, 0, n_ranks)) as u64,
+        _ => length_bytes(case),
+    }
+}
+
+/// The collective of `spec` in `case`, with parts of these lengths.
+pub(crate) fn collective(
+    spec: &Spec,
+    case: &Case,
+    length: impl Fn(Rank) -> usize,
+    n_ranks: usize,
+) -> Collective {
+    let parts = match spec.form {
+        Even => Parts::Equal(length(0)),
+        Uneven | Typed => Parts::packed((0..n_ranks).map(length).collect()).counted_in(case.unit()),
+    };
+    let by = if spec.kind.is_reduction() { reducer(case).ok() } else { None };
+    let call = Collective::new(spec.kind, parts).with_reducer(by.unwrap_or(Reducer::SUM));
+    let call = if spec.form == Typed { call.with_types() } else { call };
+    if is_in_place(case) { call.in_place() } else { call }
+}
+
+/// True if the input lies where the output goes.
+fn is_in_place(case: &Case) -> bool {
+    case.find(&PLACE) == Some(1)
+}
+
+/// The algorithm of the library that `case` names; `None` for the transport's own.
+pub(crate) fn algorithm(kind: Kind, case: &Case) -> Result<Option<&'static Algorithm>, String> {
+    let name = ALGORITHMS[case.length(&ALGORITHM)];
+    if name == ALGORITHMS[0] {
+        return Ok(None);
+    }
+    let found = algorithm::find(kind, name);
+    let known =
+        || algorithm::of(kind).iter().map(|known| known.name).collect::<Vec<_>>().join(", ");
+    found.map(Some).ok_or_else(|| {
+        format!("{} has no algorithm {name} (it has native, {})", kind.name(), known())
+    })
+}
+
+/// The elements and the operator of `case`; a sentence if they do not fit each other.
+pub(crate) fn reducer(case: &Case) -> Result<Reducer, String> {
+    let element = case.length(&ELEMENT);
+    let operator = case.find(&OPERATOR).map_or(0, |_| case.length(&OPERATOR));
+    let (element_name, operator_name) = (Element::LABELS[element], Operator::LABELS[operator]);
+    Reducer::new(Element::ALL[element], Operator::ALL[operator])
+        .ok_or_else(|| format!("{operator_name} is no operator on {element_name}"))
+}
+
+/// Refuses messages with a layout where a place of one has not been spoiled before, or where they are not
+/// one element each.
+pub(crate) fn admit_layout(case: &Case, world: &World<'_>) -> Result<(), String> {
+    let is_other = |axis: &&Axis| case.find(axis).is_some_and(|value| value != 0);
+    let other = [&ALGORITHM, &ROOT, &PLACE].into_iter().filter(|_| world.layout.is_some());
+    let Some(axis) = other.clone().find(is_other) else { return Ok(()) };
+    let value = axis.label(case.value(axis)).unwrap_or_default();
+    let (name, usual) = (axis.name, axis.labels[0]);
+    Err(format!("{name}={value} has no messages with a layout (take {name}={usual})"))
+}
+
+pub(crate) fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
+    if spec.kind.is_reduction() {
+        reducer(case)?;
+    }
+    admit_layout(case, world)?;
+    let n_ranks = world.n_ranks;
+    if let Some(root) = case.find(&FIRST_ROOT).filter(|root| *root >= n_ranks as u64) {
+        let (ranks, last) = (count(n_ranks, "rank"), n_ranks - 1);
+        return Err(format!("there is no rank {root} among {ranks} (use 0 to {last})"));
+    }
+    let length = |rank| part_bytes(spec, case, rank, n_ranks);
+    match algorithm(spec.kind, case)? {
+        Some(algorithm) => algorithm.admit(&collective(spec, case, length, n_ranks), n_ranks),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
+    let (length, n_ranks) = (length_bytes(case), world.n_ranks as u64);
+    let (one, all) = (length, length.saturating_mul(n_ranks));
+    let of_buffers = match spec.kind {
+        Kind::Barrier => 0,
+        Kind::Broadcast => one,
+        Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => one.saturating_mul(2),
+        Kind::ReduceScatter if spec.is_shared => one.saturating_mul(2),
+        Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::ReduceScatter => {
+            all.saturating_add(one)
+        }
+        Kind::Alltoall | Kind::NeighbourAllgather | Kind::NeighbourAlltoall => {
+            all.saturating_mul(2)
+        }
+    };
+    // Plans have scratch memory of the same size.
+    let n_copies = if case.value(&ALGORITHM) == 0 { 1 } else { 3 };
+    of_buffers.saturating_mul(n_copies)
+}
+
+/// Number of messages of the algorithm that carries the call out where the transport has no way of its
+/// own.
+pub(crate) fn messages_per_op(spec: &Spec, case: &Case, world: &World<'_>) -> u64 {
+    let n_ranks = world.n_ranks;
+    let call = collective(spec, case, |rank| part_bytes(spec, case, rank, n_ranks), n_ranks);
+    let by = algorithm(spec.kind, case).ok().flatten();
+    by.unwrap_or_else(|| algorithm::automatic(&call, n_ranks)).n_messages(&call, n_ranks)
+}
+
+/// One rank's part.
+pub(crate) struct Part<T: Transport> {
+    rank: Rank,
+    n_ranks: usize,
+    is_in_place: bool,
+    /// One call for each root.
+    calls: Vec<Prepared<T>>,
+    /// Number of the call at hand.
+    next: usize,
+    /// Calls of a proof: other roots, and uneven parts.
+    proofs: Vec<Prepared<T>>,
+    input: Guarded<T::Buffer>,
+    output: Guarded<T::Buffer>,
+}
+
+impl<T: Transport> Part<T> {
+    /// The part of this rank in `case`, whose calls `prepare` makes.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers.
+    pub(crate) fn new(
+        spec: &Spec,
+        cx: &Context<'_, T>,
+        case: &Case,
+        prepare: fn(&T, Collective, Option<&Algorithm>) -> Result<Prepared<T>>,
+    ) -> Result<Self> {
+        let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
+        let length = |rank| part_bytes(spec, case, rank, n_ranks);
+        let is_in_place = is_in_place(case);
+        let by = algorithm(spec.kind, case).ok().flatten();
+        let prepared = |call: Collective| prepare(t, call, by);
+        let even = |root| collective(spec, case, length, n_ranks).with_root(root);
+        let first_root = case.find(&FIRST_ROOT).map_or(0, |_| case.length(&FIRST_ROOT));
+        let n_roots = if case.find(&ROOT) == Some(1) { n_ranks } else { 1 };
+        let roots = (first_root..first_root + n_roots).map(|root| root % n_ranks);
+        let calls: Vec<Prepared<T>> = roots.map(even).map(prepared).collect::<Result<_>>()?;
+        let other_roots = [n_ranks / 2, n_ranks - 1];
+        let is_rooted = spec.kind.is_rooted();
+        let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
+        let unit = case.unit();
+        // Of parts that share a vector out the last is the shortest.
+        let shorter = |rank: Rank| whole(length(n_ranks - 1), unit) * (rank % 3) / 2 * unit;
+        // In place each rank gets so much of another as it sends to it.
+        let admits_uneven = spec.form != Even && !(is_in_place && spec.kind == Kind::Alltoall);
+        let uneven = admits_uneven.then(|| {
+            let call = collective(spec, case, shorter, n_ranks);
+            match spec.kind {
+                // Each rank gets so much of another as that one sends to all.
+                Kind::Alltoall => {
+                    let sent = Parts::packed(vec![shorter(rank); n_ranks]);
+                    call.with_sent(sent.counted_in(unit))
+                }
+                _ => call,
+            }
+        });
+        let proofs: Vec<Prepared<T>> = others.chain(uneven).map(prepared).collect::<Result<_>>()?;
+        let longest = |bytes: fn(&Collective, Rank, usize) -> usize| {
+            let all = calls.iter().chain(&proofs).map(|of| bytes(of.call(), rank, n_ranks));
+            all.max().unwrap_or(0)
+        };
+        let input = Guarded::new(cx, longest(Collective::input_bytes))?;
+        let output = Guarded::new(cx, longest(Collective::output_bytes))?;
+        Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, input, output })
+    }
+
+    /// Puts test data into the buffers, and begins with the first call.
+    pub(crate) fn fill(&mut self, seeds: Seeds) {
+        self.next = 0;
+        let Self { rank, n_ranks, calls, input, output, .. } = self;
+        fill(calls[0].call(), (*rank, *n_ranks), seeds, [input.bytes(), output.bytes()]);
+    }
+
+    /// The next call, with the input and the output.
+    #[inline]
+    pub(crate) fn next(&mut self) -> (&mut Prepared<T>, [&mut [u8]; 2]) {
+        let Self { calls, next, input, output, .. } = self;
+        let index = *next;
+        *next = if index + 1 == calls.len() { 0 } else { index + 1 };
+        (&mut calls[index], [input.bytes(), output.bytes()])
+    }
+
+    /// Compares the output with what the last call puts there.
+    pub(crate) fn check(&mut self, check: &mut Checker) {
+        let Self { rank, n_ranks, is_in_place, calls, next, input, output, .. } = self;
+        let last = calls[(*next + calls.len() - 1) % calls.len()].call();
+        if !*is_in_place || check.n_runs() == 1 {
+            compare(last, (*rank, *n_ranks), output.bytes(), check);
+        }
+        input.check(check, "the input");
+        output.check(check, "the output");
+    }
+
+    /// Carries calls with other roots and with uneven parts out by `run`, and checks them.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(crate) fn prove(
+        &mut self,
+        check: &mut Checker,
+        mut run: impl FnMut(&mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let Self { rank, n_ranks, proofs, input, output, .. } = self;
+        let at = (*rank, *n_ranks);
+        for proof in proofs {
+            fill(proof.call(), at, check.seeds(), [input.bytes(), output.bytes()]);
+            run(proof, [input.bytes(), output.bytes()])?;
+            compare(proof.call(), at, output.bytes(), check);
+            input.check(check, "the input");
+            output.check(check, "the output");
+        }
+        Ok(())
+    }
+
+    /// Roots of the calls, in turn.
+    #[cfg(test)]
+    pub(crate) fn roots(&self) -> Vec<Rank> {
+        self.calls.iter().map(|of| of.call().root()).collect()
+    }
+}

@@ -1,0 +1,327 @@
+//! Collectives in flight: time of an unblocked operation of all ranks, and its share that is hidden
+//! behind work.
+//!
+//! **Source**: IMB 2021, IMB-NBC, `Ibcast` to `Ibarrier_pure`; MPI-4.1 section 6.12.
+//!
+//! **Pattern**, operations as in the suite imb
+//! ```text
+//!   pure          start, wait
+//!   overlapped    start, work, wait     of those without _pure
+//!   compute       work                  likewise
+//! ```
+//! **Timed** (all ranks): one line of the drawing. Buffers, plans and test data are made before; a
+//! barrier is timed in a loop.
+//!
+//! **Reports**: the times t_pure, t_ovrl and t_CPU from the first start to the last finish over all
+//! ranks. From their medians follow the hidden share of the shorter part, (t_pure + t_CPU - t_ovrl)
+//! / min(t_pure, t_CPU), and that of the longer, clipped to 0..1, which IMB-NBC prints for the rank
+//! with the largest t_ovrl: 1 if all of it is hidden, 0 if none is.
+//!
+//! **Rate**: `length_bytes` / time, of one message of the operation alone; as for the blocked ones.
+//!
+//! **Parameters**: `work_us`, the wanted time of the work; 0 is the time that the operation took
+//! alone, on each rank. `length_bytes`, `root`, `first_root`, `element`, `operator` and `algorithm`
+//! as for the blocked ones.
+//!
+//! **Verified by**: contents, roots and parts as for the blocked ones, through the same calls that are
+//! timed; of a barrier, that none leaves before the last has entered; the value to which the rounds
+//! of the work have come.
+//!
+//! **Caution**: MPI has calls of its own. Elsewhere, and by an algorithm of the library, an operation
+//! is messages that go on only in the calls that start it and wait for it: of a tree the first
+//! stage alone is hidden. Work as long as the operation makes both shares alike; where the
+//! operation does not go on while a rank works, they are near 0, also below where starting costs.
+
+use comet_core::collective::{Kind, Prepared};
+use comet_core::kernel::prelude::*;
+
+use comet_core::busy::Busy;
+
+use crate::axes::DOUBLING;
+use crate::calls::Form::{Even, Uneven};
+use crate::calls::{
+    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_ROOT, Part, Spec, VECTORS,
+    moved_bytes, spec,
+};
+use crate::comet::barrier;
+use crate::overlap::{WORK_US, shares_of};
+use crate::rates;
+
+/// Numbers of the series.
+const PURE: usize = 0;
+const COMPUTE: usize = 2;
+
+/// Work beside an operation of which no time is known yet, in nanoseconds.
+const UNKNOWN_NS: u64 = 1000;
+
+const BY_WORK: AxisUse = AxisUse::of(&WORK_US, "0");
+
+/// The two kernels of a collective: beside work, and alone.
+struct Row {
+    overlap: Spec,
+    pure: Spec,
+}
+
+macro_rules! rows {
+    ($($name:literal $pure:literal $imb:literal $kind:ident $form:ident $summary:literal;)*) => {
+        [$(Row {
+            overlap: spec(
+                $name,
+                Kind::$kind,
+                $form,
+                concat!($summary, ", beside busy work"),
+                &[concat!("IMB-NBC:", $imb)],
+            ),
+            pure: spec(
+                $pure,
+                Kind::$kind,
+                $form,
+                concat!($summary, ", unblocked"),
+                &[concat!("IMB-NBC:", $imb, "_pure")],
+            ),
+        }),*]
+    };
+}
+
+#[rustfmt::skip] // One collective a line.
+const ROWS: [Row; 13] = rows! {
+    "ibcast" "ibcast_pure" "Ibcast" Broadcast Even "One message of the root to all ranks";
+    "iallgather" "iallgather_pure" "Iallgather" Allgather Even "A part of each rank to all ranks";
+    "iallgatherv" "iallgatherv_pure" "Iallgatherv" Allgather Uneven "A part of each rank to all, lengths given";
+    "igather" "igather_pure" "Igather" Gather Even "A part of each rank to the root";
+    "igatherv" "igatherv_pure" "Igatherv" Gather Uneven "A part of each rank to the root, lengths given";
+    "iscatter" "iscatter_pure" "Iscatter" Scatter Even "A part of the root's message to each rank";
+    "iscatterv" "iscatterv_pure" "Iscatterv" Scatter Uneven "A part of the root's to each rank, lengths given";
+    "ialltoall" "ialltoall_pure" "Ialltoall" Alltoall Even "A part of each rank to each rank";
+    "ialltoallv" "ialltoallv_pure" "Ialltoallv" Alltoall Uneven "A part of each rank to each, lengths given";
+    "ireduce" "ireduce_pure" "Ireduce" Reduce Even "Sum of the vectors of all ranks, on the root";
+    "ireduce_scatter" "ireduce_scatter_pure" "Ireduce_scatter" ReduceScatter Uneven "Sum of all vectors, a part on each rank";
+    "iallreduce" "iallreduce_pure" "Iallreduce" Allreduce Even "Sum of the vectors of all ranks, on each";
+    "ibarrier" "ibarrier_pure" "Ibarrier" Barrier Even "Global synchronisation";
+};
+
+/// Kernel number `INDEX` of [`ROWS`], beside work; see the [module](self).
+pub(crate) struct Overlap<const INDEX: usize>;
+
+/// The same alone.
+pub(crate) struct Pure<const INDEX: usize>;
+
+/// One rank's part of one series.
+pub(crate) struct Side<T: Transport> {
+    series: usize,
+    part: Part<T>,
+    busy: Busy,
+    after: Tag,
+    is_barrier: bool,
+}
+
+/// Starts `call`, does `work`, and waits.
+#[inline]
+fn beside<T: Transport>(
+    t: &T,
+    call: &mut Prepared<T>,
+    [input, output]: [&mut [u8]; 2],
+    work: impl FnOnce(),
+) -> Result<()> {
+    t.scope(|s| {
+        let request = s.unblocked_collective(call, input, output)?;
+        work();
+        request.wait()
+    })
+}
+
+impl<T: Transport> Side<T> {
+    fn new(
+        spec: &Spec,
+        cx: &Context<'_, T>,
+        case: &Case,
+        (series, work_ns): (usize, u64),
+    ) -> Result<Self> {
+        let part = Part::new(spec, cx, case, Prepared::unblocked)?;
+        let (busy, is_barrier) = (cx.busy(work_ns), spec.kind == Kind::Barrier);
+        Ok(Self { series, part, busy, after: cx.tag(0), is_barrier })
+    }
+}
+
+impl<T: Transport> Operation<T> for Side<T> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.part.fill(seeds);
+        self.busy.reset();
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { series, part, busy, .. } = self;
+        if *series == COMPUTE {
+            busy.run(t);
+            return Ok(());
+        }
+        let (call, buffers) = part.next();
+        match *series {
+            PURE => beside(t, call, buffers, || ()),
+            _ => beside(t, call, buffers, || busy.run(t)),
+        }
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        if self.series != COMPUTE {
+            self.part.check(check);
+        }
+        if self.series != PURE {
+            self.busy.check_after(check.n_runs(), check);
+        }
+    }
+
+    /// The call that is timed; once those with other roots and uneven parts, or a barrier to which ranks
+    /// come late.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        self.run(t)?;
+        Operation::<T>::check(self, check);
+        if self.series != PURE {
+            return Ok(());
+        }
+        let after = self.after;
+        if self.is_barrier {
+            return barrier::prove(t, after, check, || self.run(t));
+        }
+        self.part.prove(check, |call, buffers| beside(t, call, buffers, || ()))
+    }
+}
+
+/// Length of the work of this rank: the wanted one, or the mean time of the operation alone; where this
+/// rank takes no times, that of the slowest that does.
+fn work_ns<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Result<u64> {
+    let wanted_us = case.value(&WORK_US);
+    if wanted_us > 0 {
+        return Ok(wanted_us.saturating_mul(1000));
+    }
+    let own_ns = cx.mean_ns(PURE);
+    let all = comet_core::collective::share(cx.transport(), [own_ns.unwrap_or(0)])?;
+    let slowest_ns = all.iter().map(|[ns]| *ns).max().filter(|ns| *ns > 0);
+    Ok(own_ns.or(slowest_ns).unwrap_or(UNKNOWN_NS))
+}
+
+/// Axes of a kernel, those of one that works with the length of the work.
+const fn axes(kind: Kind, works: bool) -> &'static [AxisUse] {
+    match (kind, works) {
+        (Kind::Barrier, false) => const { &[BY_ALGORITHM] },
+        (Kind::Barrier, true) => const { &[BY_ALGORITHM, BY_WORK] },
+        (Kind::Reduce, false) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_ELEMENT, BY_OPERATOR, VECTORS] }
+        }
+        (Kind::Reduce, true) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_ELEMENT, BY_OPERATOR, BY_WORK, VECTORS] }
+        }
+        (Kind::Allreduce | Kind::ReduceScatter, false) => {
+            const { &[BY_ALGORITHM, BY_ELEMENT, BY_OPERATOR, VECTORS] }
+        }
+        (Kind::Allreduce | Kind::ReduceScatter, true) => {
+            const { &[BY_ALGORITHM, BY_ELEMENT, BY_OPERATOR, BY_WORK, VECTORS] }
+        }
+        (Kind::Broadcast | Kind::Gather | Kind::Scatter, false) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, DOUBLING] }
+        }
+        (Kind::Broadcast | Kind::Gather | Kind::Scatter, true) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_WORK, DOUBLING] }
+        }
+        (_, false) => const { &[BY_ALGORITHM, DOUBLING] },
+        (_, true) => const { &[BY_ALGORITHM, BY_WORK, DOUBLING] },
+    }
+}
+
+/// A series of times of the operation of `kind`, or of work.
+const fn series(kind: Kind, name: &'static str) -> Series {
+    match kind {
+        Kind::Barrier => Series::of(name, Quantity::OpTime, Definition::LoopMean),
+        _ => Series::completion(name),
+    }
+}
+
+impl<const INDEX: usize> Pure<INDEX> {
+    /// The operation alone.
+    const SERIES: Series = series(ROWS[INDEX].pure.kind, "pure")
+        .moving(|case, world| {
+            let spec = &ROWS[INDEX].pure;
+            let moves = spec.kind != Kind::Barrier;
+            moves.then(|| moved_bytes(spec, case, world.n_ranks))
+        })
+        .rated(rates::of_collective(ROWS[INDEX].pure.kind));
+
+    /// Facts about both kernels.
+    const INFO: KernelInfo = KernelInfo {
+        file: include_str!("collective.rs"),
+        class: match ROWS[INDEX].pure.kind {
+            Kind::Barrier => Class::Synchronisation,
+            _ => Class::Collective,
+        },
+        timing: match ROWS[INDEX].pure.kind {
+            Kind::Barrier => Timing::Pipelined,
+            _ => Timing::Single,
+        },
+        admits: |case, world| calls::admit(&ROWS[INDEX].pure, case, world),
+        bytes_per_rank: |case, world| match ROWS[INDEX].pure.kind {
+            Kind::Barrier => 16 * barrier::LINGER_VECTOR_LENGTH as u64,
+            _ => calls::bytes_per_rank(&ROWS[INDEX].pure, case, world),
+        },
+        messages_per_op: |case, world| calls::messages_per_op(&ROWS[INDEX].pure, case, world),
+        is_movable: !matches!(ROWS[INDEX].pure.kind, Kind::Barrier),
+        ..KernelInfo::collective("imb-nbc")
+    };
+}
+
+impl<T: Transport, const INDEX: usize> Pattern<T> for Pure<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        name: ROWS[INDEX].pure.name,
+        summary: ROWS[INDEX].pure.summary,
+        aliases: ROWS[INDEX].pure.aliases,
+        axes: axes(ROWS[INDEX].pure.kind, false),
+        series: const { &[Self::SERIES] },
+        ..Self::INFO
+    };
+    type Part = Side<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let side = Side::new(&ROWS[INDEX].pure, cx, case, (PURE, 0))?;
+        Ok(Some((Duty::Together, side)))
+    }
+}
+
+impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        name: ROWS[INDEX].overlap.name,
+        summary: ROWS[INDEX].overlap.summary,
+        aliases: ROWS[INDEX].overlap.aliases,
+        axes: axes(ROWS[INDEX].pure.kind, true),
+        series: const {
+            let kind = ROWS[INDEX].pure.kind;
+            &[Pure::<INDEX>::SERIES, series(kind, "overlapped"), series(kind, "compute")]
+        },
+        ..Pure::<INDEX>::INFO
+    };
+    type Part = Side<T>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
+        let work_ns = if series == PURE { 0 } else { work_ns(cx, case)? };
+        let side = Side::new(&ROWS[INDEX].overlap, cx, case, (series, work_ns))?;
+        Ok(Some((Duty::Together, side)))
+    }
+
+    fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        let [pure, overlapped, compute] = summaries else { return Vec::new() };
+        let shares = shares_of([overlapped, pure, compute]);
+        vec![
+            Derived::of(
+                "overlap_share",
+                "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute \
+                 and overlapped",
+                shares.map(|shares| shares.imb_min.value),
+            ),
+            Derived::of(
+                "overlap_share_imb_nbc",
+                "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), clipped to 0..1, with those medians",
+                shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
+            ),
+        ]
+    }
+}

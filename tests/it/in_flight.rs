@@ -1,0 +1,164 @@
+//! Collectives in flight: the suite imb-nbc, and the program IMB-NBC, whose requirements are BI-04 and BI-33.
+
+use crate::support::{Folder, Output};
+
+/// The benchmarks of BI-04, each of which has a form without work, with `_pure` behind its name.
+const NAMES: [&str; 13] = [
+    "Ibcast",
+    "Iallgather",
+    "Iallgatherv",
+    "Igather",
+    "Igatherv",
+    "Iscatter",
+    "Iscatterv",
+    "Ialltoall",
+    "Ialltoallv",
+    "Ireduce",
+    "Ireduce_scatter",
+    "Iallreduce",
+    "Ibarrier",
+];
+
+/// The lines behind the title of the first table of `name`, up to an empty one.
+#[track_caller]
+fn table<'a>(output: &'a Output, name: &str) -> Vec<&'a str> {
+    let title = format!("# Benchmarking {name} \n");
+    let (_, rest) = output.stdout.split_once(&title).expect("the benchmark has a table");
+    rest.lines().take_while(|line| !line.is_empty()).collect()
+}
+
+/// Cells of a row as numbers.
+fn cells(row: &str) -> Vec<f64> {
+    row.split_whitespace().map(|cell| cell.parse().expect("cells are numbers")).collect()
+}
+
+/// Lines that begin tables, and the rows of numbers.
+fn titles_and_rows(text: &str) -> Vec<&str> {
+    let is_such = |line: &&str| line.starts_with("# Benchmarking") || line.starts_with("   ");
+    text.lines().filter(is_such).collect()
+}
+
+/// The part of the longer of both times that is hidden, in percent.
+fn hidden_percent([overlapped, pure, compute]: [f64; 3]) -> f64 {
+    100.0 * ((pure + compute - overlapped) / pure.max(compute)).clamp(0.0, 1.0)
+}
+
+#[test]
+fn bi_04_each_collective_has_a_table_beside_work_and_one_alone() {
+    let all: Vec<String> =
+        NAMES.iter().flat_map(|name| [(*name).into(), format!("{name}_pure")]).collect();
+    for transport in ["shm", "sim"] {
+        let folder = Folder::new();
+        let line = format!(
+            "IMB-NBC {} -npmin 4 -msglog 2:3 -iter 4 --ranks=4 --transport={transport} --out r.jsonl",
+            all.join(" ")
+        );
+        let output = folder.run(&line).success();
+        let records = folder.records("r.jsonl");
+        assert!(records.points().all(|point| point["status"] == "ok"), "{}", output.stdout);
+        assert!(records.points().all(|point| point["check"]["status"] == "pass"));
+        for name in NAMES {
+            let is_barrier = name == "Ibarrier";
+            let lines = table(&output, name);
+            let head = " #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
+            assert!(lines[2].ends_with(head), "{lines:?}");
+            let rows: Vec<_> = lines[3..].iter().map(|row| cells(row)).collect();
+            assert_eq!(rows.len(), if is_barrier { 1 } else { 3 }, "{lines:?}");
+            for row in rows {
+                let [overlapped, pure, compute, percent] = row[row.len() - 4..] else { panic!() };
+                // Times and shares have two digits.
+                let is_near = (percent - hidden_percent([overlapped, pure, compute])).abs()
+                    <= 0.006 + 2.0 / pure.max(compute).max(0.01);
+                assert!(is_near && (0.0..=100.0).contains(&percent), "BI-33: {name}: {row:?}");
+            }
+            let alone = table(&output, &format!("{name}_pure"));
+            let head = " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+            assert!(alone[2].ends_with(head), "{alone:?}");
+        }
+        let shown = folder.run("show r.jsonl --format imb").success();
+        assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
+        folder.write("printed.txt", &output.stdout);
+        folder.run("import imb printed.txt -o again.jsonl").success();
+        folder.run("validate again.jsonl").success();
+        let again = folder.run("show again.jsonl --format imb").success();
+        assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+    }
+}
+
+#[test]
+fn bi_04_without_names_the_forms_beside_work_run_in_the_order_of_the_original() {
+    let line = "IMB-NBC -npmin 2 -msglog 2:2 -iter 2 --ranks=2 --transport=sim";
+    let output = Folder::new().run(line).success();
+    let titles = output.stdout.lines().filter_map(|line| line.strip_prefix("# Benchmarking "));
+    assert_eq!(titles.map(str::trim_end).collect::<Vec<_>>(), NAMES);
+    for part in [
+        "in the layout of IMB-NBC 2021",
+        "# MPI_Datatype for reductions    :   MPI_FLOAT \n",
+        "# List of Benchmarks to run:\n\n# Ibcast\n# Iallgather\n",
+    ] {
+        assert!(output.stdout.contains(part), "{}", output.stdout);
+    }
+}
+
+#[test]
+fn groups_have_a_row_each_and_roots_take_turns() {
+    let folder = Folder::new();
+    let line = "IMB-NBC Ibcast Igather_pure -multi 1 -npmin 2 -root_shift on -msglog 3:3 -iter 4 \
+                --ranks=4 --transport=shm --out r.jsonl";
+    let output = folder.run(line).success();
+    output
+        .prints("# Benchmarking Multi-Ibcast \n# ( 2 groups of 2 processes each running simultaneous ) \n")
+        .prints("        Group       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n")
+        .prints("\n            1            8            4 ");
+    let records = folder.records("r.jsonl");
+    assert!(records.points().all(|point| point["params"]["root"] == "rotate"));
+}
+
+/// Messages of any length take their sender 3 us, are 5 us and 8 ns for each byte on their way, and take their
+/// receiver 2 us.
+const FLAT: &str = r#"
+format = 1
+name = "flat"
+topology = { kind = "flat" }
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+split = { o_send = "3 us", o_recv = "2 us" }
+"#;
+
+#[test]
+fn in_simulation_the_hidden_share_of_a_broadcast_is_its_closed_form() {
+    // From the first start to the last finish; work of 100 us.
+    let (length, work) = (1000.0, 100_000.0);
+    let [send, way, receive]: [f64; 3] = [3000.0, 5000.0 + 8.0 * length, 2000.0];
+    for (n_ranks, pure, overlapped) in [
+        // All but the start and the receipt is hidden.
+        (2, send + way + receive, work + send.max(receive)),
+        // The second stage begins when the rank between has done its work.
+        (4, 2.0 * (send + way + receive), work + receive + send + way + receive),
+    ] {
+        let folder = Folder::new();
+        folder.write("flat.toml", FLAT);
+        let line = format!(
+            "imb-nbc/ibcast -t sim --machine ./flat.toml -n {n_ranks} -s 1000 --axis work_us=100 \
+             --samples 3 --launches 1 -q --out r.jsonl"
+        );
+        folder.run(&line).success();
+        let records = folder.records("r.jsonl");
+        let of = |point: &serde_json::Value| point["time_ns"]["mean"].as_f64();
+        let times: Vec<_> = records.points().map(of).collect();
+        assert_eq!(times, [pure, overlapped, work].map(Some), "{n_ranks} ranks");
+        let hidden = pure + work - overlapped;
+        let figure = |name: &str| {
+            let points = records.points();
+            let figures = points.filter_map(|point| point["figures"].as_array());
+            let of_name = figures.flatten().find(|figure| figure["name"] == name);
+            of_name.and_then(|figure| figure["value"].as_f64())
+        };
+        for (name, part) in [("overlap_share", pure), ("overlap_share_imb_nbc", work)] {
+            let found = figure(name).expect("the figure has a value");
+            assert!((found - hidden / part).abs() < 1e-12, "{name} on {n_ranks} ranks: {found}");
+        }
+    }
+}
