@@ -98,11 +98,15 @@ pub(crate) fn choices(axis: &Axis) -> Vec<u64> {
     }
 }
 
-/// Those of `cases` that bring a value of an axis of their kernel which none before has: on few ranks each value
-/// meets all of the others.
+/// Those of `cases` that bring a value of an axis of their kernel which none before has, and all of kernels
+/// that others build on: on few ranks each value meets all of the others.
 pub(crate) fn each_value_once(mut cases: Vec<Case>) -> Vec<Case> {
+    let required: BTreeSet<_> = cases.iter().flat_map(|case| case.info.requires).collect();
     let mut seen = BTreeSet::new();
     cases.retain(|case| {
+        if required.contains(&case.info.id().as_str()) {
+            return true;
+        }
         let values = case.values().map(|(axis, value)| (axis.name, value)).chain([("", 0)]);
         let new = values.filter(|value| seen.insert((case.info.id(), *value)));
         new.count() > 0
