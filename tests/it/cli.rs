@@ -139,7 +139,7 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         echo --frobnicate                   => unexpected argument '--frobnicate'
         completions tcsh                    => 'tcsh' for '<SHELL>'
         plan                                => required arguments were not provided
-        echo barier                         => did you mean barrier?
+        echo barier                         => did you mean barrier or ibarrier?
         echo -n 1 --bind 60000              => cannot run on cpu 60000
         echo --topology none.json           => none.json
         show none.jsonl                     => none.jsonl
