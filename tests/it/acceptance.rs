@@ -8,18 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
-use crate::support::Folder;
-
-const FLAT: &str = r#"
-format = 1
-name = "flat"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-"#;
+use crate::support::{FLAT, Folder};
 
 /// Each benchmark once, on four ranks or on two of them.
 const ALL: &str = "IMB-MPI1 -msglog 2:10 -iter 5 --ranks=4 --machine=./flat.toml --out r.jsonl";

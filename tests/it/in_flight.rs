@@ -1,6 +1,6 @@
 //! Collectives in flight: the suite imb-nbc, and the program IMB-NBC, whose requirements are BI-04 and BI-33.
 
-use crate::support::{Folder, Output};
+use crate::support::{FLAT, Folder};
 
 /// The benchmarks of BI-04, each of which has a form without work, with `_pure` behind its name.
 const NAMES: [&str; 13] = [
@@ -19,23 +19,9 @@ const NAMES: [&str; 13] = [
     "Ibarrier",
 ];
 
-/// The lines behind the title of the first table of `name`, up to an empty one.
-#[track_caller]
-fn table<'a>(output: &'a Output, name: &str) -> Vec<&'a str> {
-    let title = format!("# Benchmarking {name} \n");
-    let (_, rest) = output.stdout.split_once(&title).expect("the benchmark has a table");
-    rest.lines().take_while(|line| !line.is_empty()).collect()
-}
-
 /// Cells of a row as numbers.
 fn cells(row: &str) -> Vec<f64> {
     row.split_whitespace().map(|cell| cell.parse().expect("cells are numbers")).collect()
-}
-
-/// Lines that begin tables, and the rows of numbers.
-fn titles_and_rows(text: &str) -> Vec<&str> {
-    let is_such = |line: &&str| line.starts_with("# Benchmarking") || line.starts_with("   ");
-    text.lines().filter(is_such).collect()
 }
 
 /// The part of the longer of both times that is hidden, in percent.
@@ -59,7 +45,7 @@ fn bi_04_each_collective_has_a_table_beside_work_and_one_alone() {
         assert!(records.points().all(|point| point["check"]["status"] == "pass"));
         for name in NAMES {
             let is_barrier = name == "Ibarrier";
-            let lines = table(&output, name);
+            let lines = output.imb_table(name);
             let head = " #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
             assert!(lines[2].ends_with(head), "{lines:?}");
             let rows: Vec<_> = lines[3..].iter().map(|row| cells(row)).collect();
@@ -71,17 +57,11 @@ fn bi_04_each_collective_has_a_table_beside_work_and_one_alone() {
                     <= 0.006 + 2.0 / pure.max(compute).max(0.01);
                 assert!(is_near && (0.0..=100.0).contains(&percent), "BI-33: {name}: {row:?}");
             }
-            let alone = table(&output, &format!("{name}_pure"));
+            let alone = output.imb_table(&format!("{name}_pure"));
             let head = " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
             assert!(alone[2].ends_with(head), "{alone:?}");
         }
-        let shown = folder.run("show r.jsonl --format imb").success();
-        assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
-        folder.write("printed.txt", &output.stdout);
-        folder.run("import imb printed.txt -o again.jsonl").success();
-        folder.run("validate again.jsonl").success();
-        let again = folder.run("show again.jsonl --format imb").success();
-        assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+        folder.assert_imb_comes_back(&output, "imb");
     }
 }
 
@@ -113,19 +93,6 @@ fn groups_have_a_row_each_and_roots_take_turns() {
     let records = folder.records("r.jsonl");
     assert!(records.points().all(|point| point["params"]["root"] == "rotate"));
 }
-
-/// Messages of any length take their sender 3 us, are 5 us and 8 ns for each byte on their way, and take their
-/// receiver 2 us.
-const FLAT: &str = r#"
-format = 1
-name = "flat"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-"#;
 
 #[test]
 fn in_simulation_the_hidden_share_of_a_broadcast_is_its_closed_form() {

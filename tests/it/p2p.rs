@@ -1,18 +1,6 @@
 //! IMB-P2P: its tables over shared memory and in simulation, what an import makes of them, and its counts.
 
-use crate::support::{Folder, Output};
-
-/// One message takes 10 us and 8 ns for each byte.
-const FLAT: &str = r#"
-format = 1
-name = "flat"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-"#;
+use crate::support::{FLAT, Folder, Output};
 
 /// Each benchmark once, on eight ranks.
 const ALL: &str =
@@ -61,12 +49,6 @@ fn requirements_are_met_by_what_it_prints_and_records() {
     }
 }
 
-/// The titles of tables, and the rows of numbers.
-fn titles_and_rows(output: &Output) -> Vec<&str> {
-    let is_such = |line: &&str| line.starts_with("# Benchmarking") || line.starts_with("   ");
-    output.stdout.lines().filter(is_such).collect()
-}
-
 /// The numbers of each row.
 fn numbers(output: &Output) -> Vec<Vec<&str>> {
     let rows = output.stdout.lines().map(|row| Vec::from_iter(row.split_whitespace()));
@@ -95,13 +77,7 @@ fn it_prints_what_can_be_shown_and_imported_again() {
                     || point["kernel"].as_str().is_some_and(|name| name.starts_with("stencil"))
             };
             assert!(records.points().all(is_sound), "{}", output.stdout);
-            let shown = folder.run("show r.jsonl --format imb").success();
-            assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
-            folder.write("printed.txt", &output.stdout);
-            folder.run("import auto printed.txt -o again.jsonl").success();
-            folder.run("validate again.jsonl").success();
-            let again = folder.run("show again.jsonl --format imb").success();
-            assert_eq!(titles_and_rows(&again), titles_and_rows(&output));
+            folder.assert_imb_comes_back(&output, "auto");
         }
     }
 }

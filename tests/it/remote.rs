@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::Folder;
+use crate::support::{FLAT, Folder, RDMA};
 
 const MEMORIES: [(&str, &str); 3] = [
     ("create", "MPI_Win_create"),
@@ -140,21 +140,6 @@ fn bo_08_data_that_arrived_wrong_has_no_time() {
 
 #[test]
 fn bo_08_times_and_rates_follow_the_laws_of_the_machine() {
-    const FLAT: &str = r#"
-format = 1
-name = "flat"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-[rdma]
-o = "3 us"
-latency = "5 us"
-per_byte = "1 ns/B"
-atomic = "7 ns"
-"#;
     /// Start of a transfer, and a way there and back.
     const START: u64 = 3000;
     const TRIP: u64 = 10_000;
@@ -163,7 +148,7 @@ atomic = "7 ns"
     const SEND: u64 = 3000;
     let check = |line: &str, expected_ns: u64| {
         let folder = Folder::new();
-        folder.write("flat.toml", FLAT);
+        folder.write("flat.toml", &format!("{FLAT}{RDMA}atomic = \"7 ns\"\n"));
         let line = format!("{line} -i 20 -x 2 --machine=./flat.toml --out r.jsonl");
         folder.run(&line).success();
         let records = folder.records("r.jsonl");

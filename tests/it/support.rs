@@ -109,6 +109,19 @@ impl Folder {
         eventually("the first launch", || fs::read_to_string(&path).is_ok_and(has_point));
     }
 
+    /// Asserts that `output`, which IMB's layout of `r.jsonl` ends, is what the layout shows of the file, and that
+    /// the tables come back from an import by the reader called `reader`.
+    #[track_caller]
+    pub(crate) fn assert_imb_comes_back(&self, output: &Output, reader: &str) {
+        let shown = self.run("show r.jsonl --format imb").success();
+        assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
+        self.write("printed.txt", &output.stdout);
+        self.run(&format!("import {reader} printed.txt -o again.jsonl")).success();
+        self.run("validate again.jsonl").success();
+        let again = self.run("show again.jsonl --format imb").success();
+        assert_eq!(again.titles_and_rows(), output.titles_and_rows());
+    }
+
     /// Names of what is in it, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.path).expect("the folder is there");
@@ -172,6 +185,26 @@ impl Drop for Folder {
         drop(fs::remove_dir_all(&self.path));
     }
 }
+
+/// A machine file: messages of any length take their sender 3 us, are 5 us and 8 ns for each byte on their way,
+/// and take their receiver 2 us.
+pub(crate) const FLAT: &str = r#"
+format = 1
+name = "flat"
+topology = { kind = "flat" }
+[[protocol]]
+kind = "eager"
+t0 = "10 us"
+per_byte = "8 ns/B"
+split = { o_send = "3 us", o_recv = "2 us" }
+"#;
+
+/// Lines behind it: transfers of windows take their origin 3 us, and 5 us and 1 ns for each byte on their way.
+pub(crate) const RDMA: &str = r#"[rdma]
+o = "3 us"
+latency = "5 us"
+per_byte = "1 ns/B"
+"#;
 
 /// A machine file: messages take 2 us and so long for each byte, with `more` of the machine.
 pub(crate) fn machine(per_byte_ns: f64, more: &str) -> String {
@@ -329,6 +362,22 @@ impl Output {
     pub(crate) fn prints(self, text: &str) -> Self {
         assert!(self.stdout.contains(text), "no '{text}' in {self:#?}");
         self
+    }
+
+    /// Lines of IMB's layout that begin tables, and the rows of numbers.
+    fn titles_and_rows(&self) -> Vec<&str> {
+        let is_such = |line: &&str| {
+            line.starts_with("# Benchmarking") || line.contains("MODE: ") || line.starts_with("   ")
+        };
+        self.stdout.lines().filter(is_such).collect()
+    }
+
+    /// The lines behind the title of the first table of `name` in IMB's layout, up to an empty one.
+    #[track_caller]
+    pub(crate) fn imb_table(&self, name: &str) -> Vec<&str> {
+        let title = format!("# Benchmarking {name} \n");
+        let (_, rest) = self.stdout.split_once(&title).expect("the benchmark has a table");
+        rest.lines().take_while(|line| !line.is_empty()).collect()
     }
 
     /// This output, with `text` somewhere in standard error.

@@ -2,28 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{Folder, Output};
+use crate::support::{FLAT, Folder, Output, RDMA};
 
 /// Each program with so many tables on four ranks: one of each number of ranks and of either end of
 /// transfers.
 const PROGRAMS: [(&str, usize); 2] =
     [("IMB-EXT", 2 + 4 * 2 + 4), ("IMB-RMA", 5 * 2 + 7 * 2 + 4 * 2 + 1)];
-
-/// Lines that begin tables, and the rows of numbers.
-fn titles_and_rows(text: &str) -> Vec<&str> {
-    let is_such = |line: &&str| {
-        line.starts_with("# Benchmarking") || line.contains("MODE: ") || line.starts_with("   ")
-    };
-    text.lines().filter(is_such).collect()
-}
-
-/// The lines behind the title of the first table of `name`, up to an empty one.
-#[track_caller]
-fn table<'a>(output: &'a Output, name: &str) -> Vec<&'a str> {
-    let title = format!("# Benchmarking {name} \n");
-    let (_, rest) = output.stdout.split_once(&title).expect("the benchmark has a table");
-    rest.lines().take_while(|line| !line.is_empty()).collect()
-}
 
 #[test]
 fn programs_of_windows_print_what_can_be_shown_and_imported_again() {
@@ -37,13 +21,7 @@ fn programs_of_windows_print_what_can_be_shown_and_imported_again() {
             assert!(output.stdout.contains(&format!("in the layout of {program} 2021")));
             let records = folder.records("r.jsonl");
             assert!(records.points().all(|point| point["status"] == "ok"), "{}", output.stdout);
-            let shown = folder.run("show r.jsonl --format imb").success();
-            assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
-            folder.write("printed.txt", &output.stdout);
-            folder.run("import imb printed.txt -o again.jsonl").success();
-            folder.run("validate again.jsonl").success();
-            let again = folder.run("show again.jsonl --format imb").success();
-            assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+            folder.assert_imb_comes_back(&output, "imb");
         }
     }
 }
@@ -63,7 +41,7 @@ fn pairs_have_a_window_of_two_ranks_and_others_of_more_and_more() {
     assert_eq!(ranks("imb-rma/compare_and_swap"), [2].into());
     assert_eq!(ranks("imb-rma/one_put_all"), [2, 4, 5].into());
     let others = "# ( 3 additional processes waiting in MPI_Barrier)";
-    let pair = table(&output, "Unidir_put");
+    let pair = output.imb_table("Unidir_put");
     assert_eq!(pair[..2], ["# #processes = 2 ", others], "{pair:?}");
     let folder = Folder::new();
     let line = "run imb-ext/unidir_put -n 4 -s 8 --profile quick --transport sim --out r.jsonl";
@@ -80,13 +58,13 @@ fn an_element_has_one_row_and_one_to_all_the_rate_of_one_transfer() {
     let output = output.prints("# Maximum message length in bytes:   4096\n");
     let output = output.prints("# Compare_and_swap\n#     Uses MPI_INT data type\n");
     for name in ["Fetch_and_op", "Compare_and_swap"] {
-        let of_name = table(&output, name);
+        let of_name = output.imb_table(name);
         // An exact simulation takes two samples.
         let (last, before) = of_name.split_last().expect("it has lines");
         assert!(last.starts_with("            4            8 "), "{name}: {of_name:?}");
         assert!(before.contains(&"#    MODE: NON-AGGREGATE "), "{name}: {of_name:?}");
     }
-    let last = table(&output, "One_put_all").pop().expect("it has rows");
+    let last = output.imb_table("One_put_all").pop().expect("it has rows");
     let cells: Vec<f64> = last.split_whitespace().map(|cell| cell.parse().unwrap()).collect();
     let [bytes, _, time_us, rate] = cells[..] else { panic!("{last}") };
     assert!((rate - bytes / time_us).abs() < 0.01 * rate, "of 3 transfers: {last}");
@@ -98,8 +76,8 @@ fn loops_have_fewer_operations_where_each_is_complete() {
     let line = "IMB-EXT Window Unidir_Put -msglog 2:2 --ranks=2 --transport=shm --out r.jsonl";
     let output = folder.run(line).success();
     let n_of = |lines: &[&str]| lines[lines.len() - 1].split_whitespace().nth(1).map(str::to_owned);
-    assert_eq!(n_of(&table(&output, "Window")).as_deref(), Some("100"));
-    assert_eq!(n_of(&table(&output, "Unidir_Put")).as_deref(), Some("1000"));
+    assert_eq!(n_of(&output.imb_table("Window")).as_deref(), Some("100"));
+    assert_eq!(n_of(&output.imb_table("Unidir_Put")).as_deref(), Some("1000"));
     let (_, second) = output.stdout.rsplit_once("# Benchmarking ").expect("two tables");
     assert!(second.contains("NON-AGGREGATE") && second.contains("\n            4          100 "));
     let records = folder.records("r.jsonl");
@@ -128,20 +106,6 @@ fn groups_of_windows_run_at_once() {
 
 #[test]
 fn a_put_waits_for_a_target_that_works_where_transfers_are_messages() {
-    const FLAT: &str = r#"
-format = 1
-name = "flat"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-[rdma]
-o = "3 us"
-latency = "5 us"
-per_byte = "1 ns/B"
-"#;
     let line = "run imb-rma/truly_passive_put -n 2 -s 100000 --repetitions 10 --transport sim \
                 --machine ./flat.toml --out r.jsonl";
     // Start, bytes, a way there and back, and the part of rank 0 in the barrier.
@@ -150,7 +114,7 @@ per_byte = "1 ns/B"
     // serves the put at the end of its work; an answer and a message follow.
     for (emulated, overlapped) in [(false, pure + 7500.), (true, pure + 5000. + 10_000.)] {
         let folder = Folder::new();
-        folder.write("flat.toml", &format!("{FLAT}emulated = {emulated}\n"));
+        folder.write("flat.toml", &format!("{FLAT}{RDMA}emulated = {emulated}\n"));
         folder.run(line).success();
         let records = folder.records("r.jsonl");
         let of = |point: &serde_json::Value| point["time_ns"]["mean"].as_f64();
@@ -184,15 +148,9 @@ fn the_program_of_files_prints_what_can_be_shown_and_imported_again() {
     }
     let is_ok = |point: &serde_json::Value| point["status"] == "ok";
     assert!(folder.records("r.jsonl").points().all(is_ok), "{}", output.stdout);
-    let shown = folder.run("show r.jsonl --format imb").success();
-    assert!(output.stdout.ends_with(&shown.stdout), "{}", shown.stdout);
-    folder.write("printed.txt", &output.stdout);
-    folder.run("import imb printed.txt -o again.jsonl").success();
-    folder.run("validate again.jsonl").success();
-    let again = folder.run("show again.jsonl --format imb").success();
-    assert_eq!(titles_and_rows(&again.stdout), titles_and_rows(&output.stdout));
+    folder.assert_imb_comes_back(&output, "imb");
     for name in ["S_IWrite_Indv", "C_IRead_Shared"] {
-        let of_name = table(&output, name);
+        let of_name = output.imb_table(name);
         assert!(of_name.contains(&"#    MODE: AGGREGATE "), "{of_name:?}");
         for row in &of_name[of_name.len() - 2..] {
             let [_, _, overlapped, pure, compute, percent] = cells(row)[..] else {
@@ -216,15 +174,15 @@ fn groups_of_ranks_with_files_have_a_row_each_or_one_for_all() {
     let groups =
         "# ( 2 groups of 1 processes each running simultaneous ) \n# Group  0:     0\n# \n";
     let output = output.prints(&format!("# Benchmarking Multi-S_Write_Indv \n{groups}"));
-    let of_pairs = table(&output, "Multi-P_IRead_Priv");
+    let of_pairs = output.imb_table("Multi-P_IRead_Priv");
     assert!(of_pairs.contains(&"        Group       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]"), "{of_pairs:?}");
     output.prints("\n            1            8            2 ");
     let output = Folder::new().run(&format!("{line} -multi 0")).success();
     let output = output.prints(&format!("# Benchmarking Multi-P_IRead_Priv \n{groups}"));
-    let of_one = table(&output, "Multi-S_Write_Indv");
+    let of_one = output.imb_table("Multi-S_Write_Indv");
     let head = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
     assert!(of_one.contains(&head), "{of_one:?}");
-    assert_eq!(cells(table(&output, "Multi-P_IRead_Priv").pop().expect("it has rows")).len(), 6);
+    assert_eq!(cells(output.imb_table("Multi-P_IRead_Priv").pop().expect("it has rows")).len(), 6);
 }
 
 #[test]
@@ -232,7 +190,7 @@ fn loops_with_files_have_the_counts_of_the_program() {
     let folder = Folder::new();
     folder.write("lengths", "8\n");
     let count = |output: &Output, name: &str| {
-        let row = table(output, name).pop().expect("it has rows");
+        let row = output.imb_table(name).pop().expect("it has rows");
         row.split_whitespace().filter_map(|cell| cell.parse().ok()).find(|n: &u64| *n > 8)
     };
     let line = "IMB-IO S_Write_Indv P_Read_Priv Open_Close -msglen lengths --ranks=1 \
@@ -252,7 +210,7 @@ fn loops_with_files_have_the_counts_of_the_program() {
 fn a_put_into_a_rank_that_works_has_two_times_in_one_row() {
     let line = "IMB-RMA Truly_passive_put -msglog 12:12 -iter 4 --ranks=4 --transport=sim";
     let output = Folder::new().run(line).success();
-    let of_name = table(&output, "Truly_passive_put");
+    let of_name = output.imb_table("Truly_passive_put");
     assert_eq!(of_name[3], "       #bytes #repetitions t_pure[usec] t_ovrl[usec]", "{of_name:?}");
     assert_eq!(of_name.len(), 4 + 2, "{of_name:?}");
     let [bytes, _, pure, overlapped] = cells(of_name[5])[..] else { panic!("{of_name:?}") };
