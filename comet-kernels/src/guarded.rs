@@ -5,8 +5,16 @@ use std::ops::DerefMut;
 use comet_core::kernel::prelude::*;
 
 /// Bytes on each side of a buffer that no operation may change.
-const CANARY_BYTES: usize = 64;
-const CANARY: u8 = 0xa5;
+pub(crate) const CANARY_BYTES: usize = 64;
+pub(crate) const CANARY: u8 = 0xa5;
+/// Bytes of a page. Memory of transfers that are copies of the processor begins at one, as in OSU: where both
+/// ends of a copy lie a few bytes apart within theirs, it takes four to ten times as long on some processors.
+pub(crate) const PAGE_BYTES: usize = 4096;
+
+/// Bytes from the start of `memory` to the first page that begins there.
+pub(crate) fn to_page(memory: &[u8]) -> usize {
+    memory.as_ptr().addr().wrapping_neg() % PAGE_BYTES
+}
 
 /// A buffer with canaries on both sides.
 pub(crate) struct Guarded<B> {

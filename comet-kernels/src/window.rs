@@ -6,13 +6,7 @@ use std::ops::Range;
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Memory, Remote, Window};
 
-/// Bytes before and behind the blocks that no transfer may change.
-const CANARY_BYTES: usize = 64;
-/// Bytes before the blocks of a part, which keep their place within a page. Those of an origin begin at one,
-/// as in OSU: where both ends of a copy lie a few bytes apart within theirs, it takes ten times as long on
-/// some processors.
-const PAGE_BYTES: usize = 4096;
-const CANARY: u8 = 0xa5;
+use crate::guarded::{CANARY, CANARY_BYTES, PAGE_BYTES, to_page};
 
 /// Ends of transfers: of each by itself, or of all between two clock reads at once.
 pub(crate) static AGGREGATE: Axis = Axis::choice(
@@ -38,7 +32,7 @@ pub(crate) struct Blocks<T: Transport> {
     block_bytes: usize,
     n_in_part: usize,
     n_in_origin: usize,
-    /// Where the first block of the origin begins, at an address that is a multiple of a page.
+    /// Start of the first block of the origin, at a page.
     own_start: usize,
 }
 
@@ -54,7 +48,8 @@ impl<T: Transport> Blocks<T> {
         let origin_bytes = 2 * PAGE_BYTES + n_in_origin * block_bytes + CANARY_BYTES;
         let mut window = cx.window(part_bytes, origin_bytes, memory)?;
         window.open()?;
-        let own_start = 2 * PAGE_BYTES - window.origin().as_ptr().addr() % PAGE_BYTES;
+        // Behind the room of a canary, as the blocks of a part are, which keep their place within a page.
+        let own_start = PAGE_BYTES + to_page(window.origin());
         let rank = cx.rank();
         let mut blocks = Self { window, rank, block_bytes, n_in_part, n_in_origin, own_start };
         for at in blocks.canaries(PAGE_BYTES, n_in_part) {

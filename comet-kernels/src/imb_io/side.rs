@@ -5,15 +5,14 @@ use comet_core::file::{Cache, File, Pointer, Sharing, Together, View};
 use comet_core::kernel::prelude::*;
 
 use super::numbered;
-use super::spec::{
-    N_READ_BACK, PAGE_BYTES, Place, Ranks, Spec, agree, keep, n_slots, open, portion,
-};
+use super::spec::{N_READ_BACK, Place, Ranks, Spec, agree, keep, n_slots, open, portion};
+use crate::guarded::{PAGE_BYTES, to_page};
 
 /// One rank's side.
 pub(crate) struct Side<T: Transport> {
     spec: &'static Spec,
     file: File<T>,
-    /// Where its memory for transfers begins, at an address that is a multiple of a page.
+    /// Start of its memory for transfers, at a page.
     own_start: usize,
     rank: u64,
     n_ranks: u64,
@@ -58,7 +57,7 @@ impl<T: Transport> Side<T> {
         let sharing = if is_private { Sharing::Private } else { Sharing::All };
         let mut file = cx.file(sharing, PAGE_BYTES + length + N_READ_BACK * longest, 1)?;
         open(t, &mut file)?;
-        let own_start = file.memory().as_ptr().addr().wrapping_neg() % PAGE_BYTES;
+        let own_start = to_page(file.memory());
         let side = Self {
             spec,
             file,
@@ -193,17 +192,18 @@ impl<T: Transport> Side<T> {
     /// anew takes longer.
     fn write_contents(&mut self) -> Result<()> {
         let n_runs = self.seeds.map_or(1, |seeds| seeds.n_runs);
+        let (writes, is_in_any_order, own) = (self.spec.writes, self.is_in_any_order(), self.own());
         for slot in 0..self.n_slots.min(n_runs) {
-            let (seed, at, own) =
-                (self.seed(self.rank, slot), self.at(self.rank, slot), self.own());
-            let is_in_any_order = self.is_in_any_order();
+            let (seed, at) = (self.seed(self.rank, slot), self.at(self.rank, slot));
             let block = &mut self.file.memory()[own.clone()];
-            match (self.spec.writes, is_in_any_order) {
+            match (writes, is_in_any_order) {
+                // All are written over by the same data.
+                (true, _) if slot > 0 => (),
                 (true, _) => pattern::spoil(block, seed),
                 (false, true) => numbered::fill(block, at),
                 (false, false) => pattern::fill(block, seed),
             }
-            self.file.write(own, Pointer::At(at), Together::Alone)?;
+            self.file.write(own.clone(), Pointer::At(at), Together::Alone)?;
         }
         Ok(())
     }

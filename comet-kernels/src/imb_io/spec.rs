@@ -5,6 +5,7 @@ use comet_core::file::{Cache, DIRECT_UNIT_BYTES, File};
 use comet_core::kernel::prelude::*;
 
 use super::numbered::UNIT_BYTES;
+use crate::guarded::PAGE_BYTES;
 use crate::window::AGGREGATE;
 
 /// The ranks that move something, and how.
@@ -80,10 +81,6 @@ pub(super) const SPECS: [Spec; 18] = specs! {
 
 /// Places of a file that are read back.
 pub(super) const N_READ_BACK: usize = 2;
-
-/// Room before the memory of transfers, which begins at a page: where both ends of a copy lie a few bytes
-/// apart within theirs, it takes up to four times as long on some processors.
-pub(super) const PAGE_BYTES: usize = 4096;
 
 /// Blocks for which a rank has memory: its own, and those that are read back.
 const N_BLOCKS: u64 = 1 + N_READ_BACK as u64;

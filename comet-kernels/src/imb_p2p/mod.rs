@@ -47,7 +47,7 @@ const ONE_OF_EACH: [Rate; 1] = [Rate {
     per_op: |_, world| world.n_ranks as f64,
 }];
 
-/// What all kernels of the suite have in common.
+/// Facts that all kernels of the suite share.
 const SUITE: KernelInfo = KernelInfo {
     axes: &[crate::axes::DOUBLING],
     timing: Timing::Pipelined,
