@@ -337,3 +337,8 @@ pub fn library_version() -> String {
     let name = first.split(',').next().unwrap_or_default();
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
+
+/// True for the libraries that call themselves Open MPI 4.
+pub(crate) fn is_open_mpi_4() -> bool {
+    library_version().starts_with("Open MPI v4.")
+}

@@ -1,5 +1,6 @@
 //! The transport of one rank: each call is one call of MPI.
 
+mod collective;
 mod file;
 mod request;
 mod window;
@@ -33,7 +34,7 @@ use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
     self, Arrived, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiRecv, MpiSend,
-    MpiWindow, Outcome, Refused, Set,
+    MpiWindow, Outcome, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -64,7 +65,8 @@ pub struct Mpi {
     neighbours: Option<Arc<Neighbours>>,
     /// The last communicator with neighbours that was made of this one.
     graph: RefCell<Option<Graph>>,
-    /// What windows need beside the communicator, once it is known whether they can be made.
+    /// Communicators that keep windows apart from those of other parts, `None` where no window can be made; empty
+    /// until that is known.
     windows: OnceCell<Option<Vec<Comm>>>,
 }
 
@@ -125,31 +127,6 @@ impl Mpi {
             windows: OnceCell::new(),
             ..*self
         }
-    }
-
-    /// Reason that a collective was not carried out.
-    #[cold]
-    fn refused(&self, refused: Refused) -> TransportError {
-        match refused.reason() {
-            Ok((kind, text)) => self.group.located(TransportError::new(kind, text)),
-            Err(failure) => self.error(failure),
-        }
-    }
-
-    /// Refuses a collective among neighbours that are not those of the communicator.
-    #[inline]
-    fn require_graph(&self, call: &Collective) -> Result<()> {
-        if !call.kind().is_among_neighbours()
-            || self.neighbours.is_some() && call.neighbours() == self.neighbours.as_ref()
-        {
-            return Ok(());
-        }
-        let text = format!(
-            "{} among other neighbours than those of its communicator (call it on the transport that \
-             with_neighbours makes for them)",
-            call.kind().name()
-        );
-        Err(self.group.located(TransportError::new(TransportErrorKind::InvalidArgument, text)))
     }
 
     /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
@@ -575,12 +552,7 @@ impl Transport for Mpi {
 
     #[inline]
     fn collective(&self, call: &Collective, input: &[u8], output: &mut [u8]) -> Result<()> {
-        let at = (self.rank(), self.n_ranks());
-        call.admit(at, input, output).map_err(|error| self.group.located(error))?;
-        self.require_graph(call)?;
-        let carry_out = || self.comm.collective(call, at, input, output);
-        self.waiting(Waiting::Collective(Source::Any), carry_out)
-            .map_err(|refused| self.refused(refused))
+        self.carry_out(call, input, output)
     }
 
     #[inline]

@@ -29,7 +29,7 @@ use mpi::ffi;
 use super::collective::{kind_of, operator};
 use super::comm::{Comm, to_c};
 use super::{MpiBuffer, MpiPeers, Outcome, outcome};
-use crate::job::library_version;
+use crate::job::is_open_mpi_4;
 use crate::transport::{Mpi, failed};
 use crate::vitals::Vitals;
 
@@ -103,7 +103,7 @@ impl MpiWindow {
             origin,
             starts,
             // Open MPI 4.1.4 sends them to itself over a connection that it has not made.
-            unswappable: library_version().starts_with("Open MPI v4.").then_some(group.rank()),
+            unswappable: is_open_mpi_4().then_some(group.rank()),
         }
     }
 

@@ -1,8 +1,7 @@
 //! Operations in flight, alone and in sets.
 
-use comet_core::collective::{Collective, NoCall};
 use comet_core::error::Result;
-use comet_core::transport::{Lease, Pending, Status, Transport as _};
+use comet_core::transport::{Pending, Status};
 
 use super::Mpi;
 use crate::native::{End, MpiCall, MpiRecv, MpiSend, Request, empty_status};
@@ -87,22 +86,11 @@ fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
 }
 
 impl Mpi {
-    /// `call`, started by one call of the library.
+    /// Waits for the end of an operation that tells nothing but its outcome.
     #[inline]
-    pub(super) fn started<'env>(
-        &self,
-        lease: Lease<Self>,
-        call: &'env Collective,
-        (input, output): (&'env [u8], &'env mut [u8]),
-    ) -> Result<MpiCall<'env>> {
-        let (rank, n_ranks) = (self.rank(), self.n_ranks());
-        if !self.starts_own(call) {
-            return Err(self.group.located(NoCall::unsupported(call)));
-        }
-        let admitted = call.admit((rank, n_ranks), input, output);
-        admitted.map_err(|error| self.group.located(error))?;
-        MpiCall::start(lease, &self.comm, call, rank, (input, output))
-            .map_err(|refused| self.refused(refused))
+    fn wait_for(&self, request: &mut Request) -> Result<()> {
+        self.waiting_for(request.waiting, || request.wait(&mut empty_status()))
+            .map_err(|failure| self.error(failure))
     }
 }
 
@@ -116,9 +104,7 @@ impl Pending<Mpi> for MpiCall<'_> {
 
     #[inline]
     fn finish(mut self, t: &Mpi) -> Result<()> {
-        let request = self.as_mut();
-        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
-            .map_err(|failure| t.error(failure))
+        t.wait_for(self.as_mut())
     }
 }
 
@@ -143,9 +129,7 @@ impl Pending<Mpi> for MpiSend<'_> {
 
     #[inline]
     fn finish(mut self, t: &Mpi) -> Result<()> {
-        let request = self.as_mut();
-        t.waiting_for(request.waiting, || request.wait(&mut empty_status()))
-            .map_err(|failure| t.error(failure))
+        t.wait_for(self.as_mut())
     }
 
     native_sets!();

@@ -6,7 +6,7 @@ use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
 
 use super::Mpi;
-use crate::job::library_version;
+use crate::job::is_open_mpi_4;
 use crate::native::{MpiWindow, Parts};
 
 /// The most communicators that keep the windows of a part apart from those of others.
@@ -29,8 +29,7 @@ impl Mpi {
     /// that its own ranks have free. Parts that make windows at once would have the same, and one file
     /// (its issue 9492).
     fn n_apart(&self) -> usize {
-        let is_named_so = library_version().starts_with("Open MPI v4.");
-        if is_named_so { self.group.global(0) % MAX_APART } else { 0 }
+        if is_open_mpi_4() { self.group.global(0) % MAX_APART } else { 0 }
     }
 
     /// A closed window with a part and an origin of so many bytes.
