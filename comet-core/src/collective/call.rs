@@ -123,7 +123,7 @@ pub struct Collective {
     neighbours: Option<Arc<Neighbours>>,
     /// Elements of the uneven parts of a reduction, as integers of C.
     counts: Option<Vec<i32>>,
-    /// What one rank needs for it, if that is known.
+    /// Needs of one rank, if they are known.
     needs: Option<Needs>,
 }
 
@@ -342,7 +342,7 @@ impl Collective {
         self
     }
 
-    /// What `rank` of `n_ranks` needs; `None` if the call cannot be made there.
+    /// Needs of `rank` of `n_ranks`; `None` if the call cannot be made there.
     fn needs(&self, at: (Rank, usize)) -> Option<Needs> {
         let (rank, n_ranks) = at;
         let is_possible = self.root < n_ranks

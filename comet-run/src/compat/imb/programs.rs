@@ -40,7 +40,7 @@ static PROGRAMS: [Program; 6] = [
     Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
 ];
 
-/// What the programs of messages and collectives have in common.
+/// Defaults of the programs of messages and collectives.
 const OF_MESSAGES: Program = Program {
     name: "",
     suite: &SUITE,
@@ -54,7 +54,7 @@ const OF_MESSAGES: Program = Program {
     is_one_job: false,
 };
 
-/// What the programs of windows have in common.
+/// Defaults of the programs of windows.
 const OF_WINDOWS: Program =
     Program { suite: &EXT, completed: Some(100), is_one_job: true, ..OF_MESSAGES };
 
