@@ -233,7 +233,7 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     }
 
     /// Finishes an operation that this scope has counted.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub(super) fn finish<P: Pending<T>>(&self, op: P) -> Result<P::Out> {
         let result = op.finish(self.transport());
@@ -283,7 +283,7 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
     ///
     /// # Panics
     /// Never: only `wait` and a set take the operation out, and the request with it.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn wait(mut self) -> Result<P::Out> {
         let op = self.op.take().expect("a request is waited for once");

@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
-use std::slice;
+use std::{ptr, slice};
 
 use comet_core::collective::Collective;
 use comet_core::transport::{Lease, Outgoing, Place, Rank, Source, Tag};
@@ -225,10 +225,10 @@ impl Request {
     }
 
     /// `MPI_Wait` (section 3.7.3), after which the operation is over, also if it failed; the call
-    /// writes `status`.
+    /// writes `status`, if that of the operation tells anything.
     #[inline]
-    pub(crate) fn wait(&mut self, status: &mut ffi::MPI_Status) -> Outcome {
-        let status = &raw mut *status;
+    pub(crate) fn wait(&mut self, status: Option<&mut ffi::MPI_Status>) -> Outcome {
+        let status = status.map_or(constant!(RSMPI_STATUS_IGNORE), ptr::from_mut);
         // SAFETY: the request was started, and no set has ended it, which would have taken it from
         // its owner, who waits for it once.
         let ended = outcome("MPI_Wait", unsafe { ffi::MPI_Wait(&raw mut self.raw, status) });

@@ -87,9 +87,9 @@ fn waiting_of<P: AsRef<Request>>(ops: &[Option<P>]) -> Option<[u64; 2]> {
 
 impl Mpi {
     /// Waits for the end of an operation that tells nothing but its outcome.
-    #[inline]
+    #[inline(always)]
     fn wait_for(&self, request: &mut Request) -> Result<()> {
-        self.waiting_for(request.waiting, || request.wait(&mut empty_status()))
+        self.waiting_for(request.waiting, || request.wait(None))
             .map_err(|failure| self.error(failure))
     }
 }
@@ -102,7 +102,7 @@ impl Pending<Mpi> for MpiCall<'_> {
         self.as_ref().has_ended()
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(mut self, t: &Mpi) -> Result<()> {
         t.wait_for(self.as_mut())
     }
@@ -127,7 +127,7 @@ impl Pending<Mpi> for MpiSend<'_> {
         self.as_ref().has_ended()
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(mut self, t: &Mpi) -> Result<()> {
         t.wait_for(self.as_mut())
     }
@@ -158,7 +158,7 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
     fn finish(mut self, t: &Mpi) -> Result<Self::Out> {
         let mut status = empty_status();
         let request = self.as_mut();
-        let outcome = t.waiting_for(request.waiting, || request.wait(&mut status));
+        let outcome = t.waiting_for(request.waiting, || request.wait(Some(&mut status)));
         self.finish_in(t, Some(End { outcome, status: &status }))
     }
 
