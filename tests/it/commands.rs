@@ -247,5 +247,14 @@ fn another_algorithm_takes_over_within_a_factor_of_two() {
     };
     assert_eq!((n_at(4096), n_at(2048)), (7, 7));
     let selection = folder.run("algorithms --from r.jsonl --format mpich").success();
-    selection.prints("\"algorithm=MPIR_Allreduce_intra_reduce_scatter_allgather\": {}");
+    let name = "\"algorithm=MPIR_Allreduce_intra_reduce_scatter_allgather\": {}";
+    // Whoever lets a library obey the rules is told what speaks against them.
+    selection.prints(name).notes("measured over sim, not over MPI");
+    let rules = folder.run("algorithms allreduce --from r.jsonl --format openmpi").success();
+    assert!(rules.stdout.starts_with("# indicative: "), "{}", rules.stdout);
+    rules.prints("\n# measured over sim, not over MPI\n1 # number of collectives\n2 # allreduce\n");
+    folder.run("algorithms scan --from r.jsonl").code(2).notes("r.jsonl holds no scan with two");
+    let unknown = folder.run("algorithms bcast --algorithm binomial,ring -n 3 --out new.jsonl");
+    unknown.code(2).notes("bcast has no algorithm 'ring' (it has linear, binomial,");
+    assert!(!folder.names().contains(&"new.jsonl".to_owned()));
 }

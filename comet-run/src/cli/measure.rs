@@ -283,7 +283,7 @@ pub(crate) struct AlgorithmsArgs {
     #[arg(long, value_name = "ALGORITHM")]
     pub(crate) show: Option<String>,
     /// Result file of an earlier run, judged instead of a new one
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["operation", "algorithm", "show", "WorldArgs", "profile", "sizes", "budget", "out", "label"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["algorithm", "show", "WorldArgs", "profile", "sizes", "budget", "out", "label"])]
     pub(crate) from: Option<PathBuf>,
     /// Format on standard output: a table with sentences, JSON, a file of rules for Open MPI (coll_tuned_dynamic_rules_filename), or one for MPICH (MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE)
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "json", "openmpi", "mpich"])]

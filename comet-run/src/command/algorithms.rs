@@ -12,6 +12,7 @@ use comet_core::collective::{Collective, Kind, Parts, Sent, algorithm, schedule}
 use comet_core::sweep;
 use comet_core::words::count;
 use comet_report::algorithms::{Contest, contests, mpich_selection, openmpi_rules};
+use comet_report::verdict::verdict;
 use serde_json::Value;
 
 use super::{files, run};
@@ -29,7 +30,7 @@ const DRAWN: (usize, usize) = (8, 64 << 10);
 /// Measures unless there is a file or a drawing to make; returns the exit code.
 pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     if let Some(path) = &args.from {
-        return judge(path, &args.format).map(|()| exit::OK);
+        return judge(path, args).map(|()| exit::OK);
     }
     let operation = args.operation.as_deref().unwrap_or_default();
     let kind = kind_of(operation)?;
@@ -44,11 +45,13 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
              or leave --out out)",
         ));
     }
+    let wanted = args.algorithm.iter().flat_map(|names| names.split(','));
+    wanted.filter(|name| *name != "native").try_for_each(|name| known(kind, name).map(|_| ()))?;
     run::measure(&run_args(args, operation, kind), launcher, |job, file, code| {
         if exit::gives_up(code) {
             return Ok(code);
         }
-        execute::on_first(job, || file.map_or(Ok(()), |path| judge(path, &args.format)))?;
+        execute::on_first(job, || file.map_or(Ok(()), |path| judge(path, args)))?;
         Ok(code)
     })
 }
@@ -85,24 +88,43 @@ fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
     run
 }
 
-/// Prints what the runs of the file `path` say about algorithms.
-fn judge(path: &Path, format: &str) -> anyhow::Result<()> {
+/// Prints what the runs of the file `path` say about algorithms, those of one operation if there is one in
+/// `args`. What speaks against the use of the answer stands behind a table, and on standard error beside
+/// what another program reads.
+fn judge(path: &Path, args: &AlgorithmsArgs) -> anyhow::Result<()> {
     let runs = files::runs(&[path.into()])?;
-    let contests: Vec<Contest> = runs.iter().flat_map(contests).collect();
+    let is_wanted = |contest: &Contest| {
+        args.operation.as_ref().is_none_or(|operation| contest.operation == *operation)
+    };
+    let contests: Vec<Contest> = runs.iter().flat_map(contests).filter(is_wanted).collect();
     if contests.is_empty() {
         return Err(exit::usage(format!(
-            "{} holds no collective with two algorithms (measure them with comet-run algorithms \
-             OPERATION)",
-            path.display()
+            "{} holds no {} with two algorithms (measure them with comet-run algorithms OPERATION)",
+            path.display(),
+            args.operation.as_deref().unwrap_or("collective")
         )));
     }
-    let text = match format {
+    let mut remarks: Vec<String> =
+        runs.iter().filter_map(verdict).map(|of| of.to_string()).collect();
+    if matches!(&*args.format, "openmpi" | "mpich") {
+        let others = contests.iter().find(|contest| contest.transport != "mpi");
+        let other =
+            |contest: &Contest| format!("measured over {}, not over MPI", contest.transport);
+        remarks.extend(others.map(other));
+    }
+    let text = match &*args.format {
         "json" => format!("{:#}\n", Value::from_iter(contests.iter().map(Contest::json))),
-        "openmpi" => openmpi_rules(&contests),
+        "openmpi" => openmpi_rules(&contests, &remarks),
         "mpich" => mpich_selection(&contests),
-        _ => contests.iter().map(Contest::to_string).collect::<Vec<_>>().join("\n"),
+        _ => {
+            let tables: Vec<String> = contests.iter().map(Contest::to_string).collect();
+            let remarks = remarks.drain(..).map(|remark| format!("# {remark}\n"));
+            tables.join("\n") + &remarks.collect::<String>()
+        }
     };
-    Ok(terminal::print(&text)?)
+    terminal::print(&text)?;
+    remarks.iter().for_each(|remark| terminal::note(remark));
+    Ok(())
 }
 
 /// Ranks and length of the drawing that `args` ask for.
@@ -122,16 +144,21 @@ fn drawn(args: &AlgorithmsArgs) -> anyhow::Result<(usize, usize)> {
     ))
 }
 
-/// The messages of the algorithm `name`, a line for each step and length.
-fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Result<String> {
-    let algorithm = algorithm::find(kind, name).ok_or_else(|| {
+/// The algorithm `name` of the library.
+fn known(kind: Kind, name: &str) -> anyhow::Result<&'static algorithm::Algorithm> {
+    algorithm::find(kind, name).ok_or_else(|| {
         let names: Vec<&str> = algorithm::of(kind).iter().map(|known| known.name).collect();
         exit::usage(format!(
             "{} has no algorithm '{name}' (it has {})",
             kind.name(),
             names.join(", ")
         ))
-    })?;
+    })
+}
+
+/// The messages of the algorithm `name`, a line for each step and length.
+fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Result<String> {
+    let algorithm = known(kind, name)?;
     let call = Collective::new(kind, Parts::Equal(length));
     algorithm.admit(&call, n_ranks).map_err(exit::usage)?;
     let steps = schedule(algorithm, &call, n_ranks);
