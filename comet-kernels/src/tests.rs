@@ -86,6 +86,7 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
         let expected = match (info.suite, info.name) {
             ("imb", "pingping" | "sendrecv" | "exchange") => false,
             ("imb", _) => resends,
+            ("patterns", name) => name == "ring",
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,
             (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "mbw_mr") => false,
@@ -230,10 +231,23 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     let odd = "pairs of all ranks need an even number of them, there are 3 (ask for -n 4)";
     check("imb-p2p/pingping", 3, &[8], Err(odd));
     check("imb-p2p/unirandom", 1, &[8], Err(lone));
+    let beyond = "the grid needs 27 ranks, there are 12 (ask for -n 27)";
+    check("imb-p2p/halo", 12, &[3, 1, 0, 0, 8], Err(beyond));
     let flat = "7 ranks make no torus of 2 dimensions with sides of at least 2 (ask for -n 4)";
     check("imb-p2p/stencil2d", 7, &[8], Err(flat));
     let flat = "4 ranks make no torus of 3 dimensions with sides of at least 2 (ask for -n 8)";
     check("imb-p2p/stencil3d", 4, &[8], Err(flat));
+    let large = "side 3000000000 is too large: the grid would have more than 2^53 cells, which doubles do \
+                 not tell apart (try a smaller side)";
+    check("patterns/halo9", 2, &[3_000_000_000], Err(large));
+    check("patterns/halo27", 1, &[0], Err("side must be at least 1, got 0"));
+    check("patterns/halo27", 1, &[1], Ok(()));
+    check("patterns/sweep", 1, &[1, 8], Err(lone));
+    let none = "a sweep has 1 to 32768 planes, got 0 (use 1 or 8)";
+    check("patterns/sweep", 2, &[0, 8], Err(none));
+    let none = "a rank sends 1 to 16384 messages, got 0 (use 4)";
+    check("patterns/irregular", 2, &[1, 0, 8], Err(none));
+    check("patterns/fft_transpose", 1, &[0, 8], Err(lone));
     check("imb/gather", 3, &[0, 0, 2, 0, 8], Ok(()));
     let beyond = "there is no rank 3 among 3 ranks (use 0 to 2)";
     check("imb/gather", 3, &[0, 0, 3, 0, 8], Err(beyond));
@@ -329,6 +343,18 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("imb-p2p/pingpong", 4, &[1000], 2000);
     check("imb-p2p/birandom", 4, &[1000], 8000);
     check("imb-p2p/stencil3d", 8, &[1000], 48_000);
+    check("patterns/ring", 4, &[1000], 12_000);
+    // A mesh of 2 x 2 ranks, on which all neighbours are other ones.
+    check("patterns/halo9", 4, &[10], 4 * (320 + 32));
+    // In a row of 3 ranks two edges and four corners leave.
+    check("patterns/halo9", 3, &[10], 3 * 6 * 80 - 3 * 4 * 72);
+    check("patterns/halo27", 8, &[10], 8 * (4800 + 960 + 64));
+    check("patterns/sweep", 4, &[8, 1000], 8 * 4 * 1000);
+    check("patterns/sweep", 8, &[1, 1000], 10 * 1000);
+    check("patterns/fft_transpose", 8, &[0, 1000], 8 * (4 * 1 + 2 * 3) * 1000);
+    check("imb-p2p/halo", 5, &[1, 0, 0, 0, 1000], 4000);
+    check("imb-p2p/halo", 5, &[2, 1, 0, 0, 1000], 4000);
+    check("imb-p2p/halo", 8, &[1, 1, 1, 0, 1000], 12_000);
     check("parkbench/comms3", 2, &[100], 200);
     check("parkbench/comms3", 4, &[100], 1200);
     check("parkbench/comms3", 5, &[100], 2000);
@@ -383,6 +409,7 @@ fn rates_agree_with_a_hand_computation() {
     messages("imb-p2p/stencil2d", 4, &[1000], 16.0);
     messages("imb-p2p/stencil3d", 8, &[1000], 48.0);
     messages("imb-p2p/sendrecv_replace", 5, &[1000], 5.0);
+    messages("patterns/irregular", 2, &[1, 4, 1000], 2.0);
     let of_cut = [(RateKind::Bisection, 256_000.0), (RateKind::Messages, 256.0)];
     check("model/bisection", 5, &[64, 1000], &of_cut);
 }
@@ -488,6 +515,8 @@ fn touched_messages_are_verified() {
         "imb-p2p/birandom",
         "imb-p2p/corandom",
         "imb-p2p/sendrecv_replace",
+        "imb-p2p/halo",
+        "patterns/irregular",
     ];
     assert_eq!(names, expected);
     for trial in touched {

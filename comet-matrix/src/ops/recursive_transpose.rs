@@ -1,40 +1,41 @@
-//! Recursive transpose: time in which a matrix is transposed by divide and conquer: halves of the mesh
-//! trade quadrants, then halves of these, and each block is transposed where it arrives.
+//! Recursive transpose: time in which a matrix is transposed by divide and conquer: halves of the
+//! mesh trade quadrants, then halves of these, and each block is transposed where it arrives.
 //!
 //! **Source**: thesis section 3.3.10, which wishes for it in a future extension.
 //!
-//! **Pattern**, on a mesh of m x m ranks, m a power of two; the quadrants B and C trade places as they
-//! are, and so do B and C within each quadrant, down to single blocks
+//! **Pattern**, on a mesh of m x m ranks, m a power of two; the quadrants B and C trade places as
+//! they are, and so do B and C within each quadrant, down to single blocks
 //! ```text
 //!     A B        A C       round with h = m/2, m/4, ..., 1:
 //!     C D  --->  B D         rank (i, j)  <-- whole block -->  rank (i xor h, j xor h)
-//!                            where one of i and j has the bit h; the others wait for the next round
+//!                            where one of i and j has the bit h; the others wait
 //!
-//!   m x km, km x m     each square of m x m ranks likewise, then one message of each rank to the place
-//!                      of its block on the transposed mesh
+//!   m x km, km x m     each square of m x m ranks likewise, then one message of each rank to the
+//!                      place of its block on the transposed mesh
 //! ```
-//! **Timed** (all ranks): the rounds and the local transpose of the whole block with its ring, after a
-//! barrier.
+//! **Timed** (all ranks): the rounds and the local transpose of the whole block with its ring,
+//! after a barrier.
 //!
-//! **Reports**: completion time of one operation. `rounds` is the number of messages that the busiest
-//! rank sends, one after the other. Quadratic in `local_n`.
+//! **Reports**: completion time of one operation. `rounds` is the number of messages that the
+//! busiest rank sends, one after the other. Quadratic in `local_n`.
 //!
-//! **Rate**: none. The local transpose is part of the time, and ranks send different numbers of blocks.
+//! **Rate**: none. The local transpose is part of the time, and ranks send different numbers of
+//! blocks.
 //!
 //! **Parameters**: `local_n`; a block with its ring has B = 8 (`local_n` + 2)^2 bytes.
 //!
 //! **Verified by**: every value of the block and of its ring, which its place in the transposed
 //! matrix gives, as for `matrix/transpose`.
 //!
-//! **Caution**: where messages share no link it is slower than `matrix/transpose`, which sends each block
-//! once: on P = m^2 ranks log2(m) start-ups and B log2(m) bytes on the busiest ranks, in place of one
-//! start-up and B bytes; all ranks together send (P/2) log2(m) blocks in place of P - m.
-//! It wins where the messages of `matrix/transpose` share links. On a hypercube with e-cube routes the
-//! busiest link carries m/2 blocks there and one in each round here, so that times are about
-//! t0 + (m/2) B / r and log2(m) (t0 + B / r) with start-up t0 and rate r of a link: long blocks are faster
-//! here on 64 ranks and more. On a two-dimensional torus of ranks in that order the sum over the rounds
-//! is above m/2, and it never wins. Meshes other than m x m, m x km and km x m, m at least 2, are
-//! refused, and so are those on which `matrix/transpose` moves no block.
+//! **Caution**: where messages share no link it is slower than `matrix/transpose`, which sends each
+//! block once: on P = m^2 ranks log2(m) start-ups and B log2(m) bytes on the busiest ranks, in
+//! place of one start-up and B bytes; all ranks together send (P/2) log2(m) blocks in place of P -
+//! m. It wins where the messages of `matrix/transpose` share links. On a hypercube with e-cube
+//! routes the busiest link carries m/2 blocks there and one in each round here, so that times are
+//! about t0 + (m/2) B / r and log2(m) (t0 + B / r) with start-up t0 and rate r of a link: long
+//! blocks are faster here on 64 ranks and more. On a two-dimensional torus of ranks in that order
+//! the sum over the rounds is above m/2, and it never wins. Meshes other than m x m, m x km and km
+//! x m, m at least 2, are refused, and so are those on which `matrix/transpose` moves no block.
 
 use comet_core::kernel::prelude::*;
 use comet_core::topology::Mesh;

@@ -6,6 +6,7 @@ use crate::cli::Cli;
 use clap::Parser as _;
 use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
+mod halo;
 mod imb;
 mod p2p;
 mod remote;

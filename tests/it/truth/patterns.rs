@@ -5,17 +5,9 @@ use comet_core::transport::Work;
 use comet_sim::machine::Machine;
 
 use super::bench::{Bench, settings};
+use super::closed_forms::{algorithm, message_ns};
 use super::machines;
 use super::oracle::law;
-use super::oracle::time_ps;
-
-/// One message of `n_bytes` on a machine without links, in nanoseconds.
-fn message_ns(machine: &Machine, n_bytes: u64) -> f64 {
-    let law = law(machine, n_bytes);
-    let bytes_ps: u64 =
-        [law.send, law.wire, law.recv].iter().map(|rate| time_ps(*rate, n_bytes)).sum();
-    (law.startup_ps() + bytes_ps) as f64 / 1000.0
-}
 
 /// Time of the first series of the case of kernel `id` with `values`, in nanoseconds, the same in five samples.
 #[track_caller]
@@ -45,10 +37,10 @@ fn a_recursive_transpose_takes_a_message_for_each_half_where_a_direct_one_takes_
         for local_n in [1, 12, 64] {
             let (bytes, transpose_ns) = block(&machine, local_n);
             let of = |id| time_ns((&machine, n_ranks), id, &[local_n]);
-            let message_ns = message_ns(&machine, bytes);
-            let expected_ns = rounds * message_ns + transpose_ns;
+            let of_block_ns = message_ns(&machine, 1, bytes);
+            let expected_ns = rounds * of_block_ns + transpose_ns;
             assert_eq!(of("patterns/recursive_transpose"), expected_ns, "{local_n} {n_ranks}");
-            assert_eq!(of("matrix/transpose"), message_ns + transpose_ns, "{local_n} {n_ranks}");
+            assert_eq!(of("matrix/transpose"), of_block_ns + transpose_ns, "{local_n} {n_ranks}");
         }
     }
 }
@@ -67,5 +59,60 @@ fn a_recursive_transpose_of_long_blocks_wins_where_links_of_a_hypercube_are_shar
         let of = |id| time_ns((&machine, n_ranks), id, &[local_n]);
         let [recursive, direct] = [of("patterns/recursive_transpose"), of("matrix/transpose")];
         assert_eq!(recursive < direct, wins, "{n_ranks} {local_n}: {recursive} {direct}");
+    }
+}
+
+/// CM-92: the thesis wishes for more patterns of scientific computing (section 6.1).
+#[test]
+fn a_ring_and_a_sweep_along_a_row_take_a_message_for_each_step() {
+    let machine = machines::flat();
+    for n_ranks in [2, 3, 5, 8] {
+        for n_bytes in [0, 8, 20_000] {
+            let expected_ns = (n_ranks - 1) as f64 * message_ns(&machine, 1, n_bytes);
+            assert_eq!(time_ns((&machine, n_ranks), "patterns/ring", &[n_bytes]), expected_ns);
+            // A prime number of ranks is one row.
+            if n_ranks < 8 {
+                let found_ns = time_ns((&machine, n_ranks), "patterns/sweep", &[1, n_bytes]);
+                assert_eq!(found_ns, expected_ns, "{n_bytes} {n_ranks}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_sweep_has_its_planes_behind_each_other() {
+    // On two ranks, the second of which receives a plane while the first sends the next one.
+    let machine = machines::flat();
+    let o_send_ns = law(&machine, 8).o_send_ps as f64 / 1000.0;
+    for planes in [1_u64, 2, 8] {
+        let expected_ns = message_ns(&machine, 1, 8) + (planes - 1) as f64 * o_send_ns;
+        assert_eq!(time_ns((&machine, 2), "patterns/sweep", &[planes, 8]), expected_ns, "{planes}");
+    }
+}
+
+#[test]
+fn transposes_of_pencils_take_the_messages_of_a_row_and_of_a_column() {
+    let machine = machines::flat();
+    let copy_ns = |bytes: u64, piece_bytes: u64| {
+        let [bytes, piece_bytes] =
+            [bytes, piece_bytes].map(|bytes| usize::try_from(bytes).expect("a length in memory"));
+        let work = Work::Copy { bytes, piece_bytes, stride_bytes: piece_bytes };
+        machine.node.work_ps(work) as f64 / 1000.0
+    };
+    // The own part is copied, and each other one takes a message.
+    let alltoall_ns = |n_ranks: u64, part_bytes: u64| {
+        let messages_ns = (n_ranks - 1) as f64 * message_ns(&machine, 1, part_bytes);
+        copy_ns(part_bytes, part_bytes) + messages_ns
+    };
+    let pairwise = algorithm("patterns/fft_transpose", "pairwise");
+    for (rows, cols) in [(2, 2), (2, 4), (4, 4)] {
+        for n_bytes in [1, 8, 1000] {
+            let turn_ns = copy_ns(rows * cols * n_bytes, n_bytes);
+            let of_lines_ns = alltoall_ns(cols, rows * n_bytes) + alltoall_ns(rows, cols * n_bytes);
+            let n_ranks = usize::try_from(rows * cols).expect("a few ranks");
+            let at = (&machine, n_ranks);
+            let found_ns = time_ns(at, "patterns/fft_transpose", &[pairwise, n_bytes]);
+            assert_eq!(found_ns, of_lines_ns + 2.0 * turn_ns, "{rows} x {cols}: {n_bytes}");
+        }
     }
 }
