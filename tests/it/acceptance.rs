@@ -457,11 +457,11 @@ fn all_data_of_the_message_passing_part_arrived_right() {
 fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
     let folder = Folder::new();
     for (name, words) in [
-        ("ring", "the block of each rank travels once around"),
+        ("ring", "that of rank r-k after step k"),
         ("halo9", "8 neighbours: 4 edges of n cells, 4 corners of one"),
         ("halo27", "26 neighbours: 6 faces"),
-        ("sweep", "a wavefront that crosses the mesh"),
-        ("fft_transpose", "an all-to-all in each row of the mesh, and one in each column"),
+        ("sweep", "each rank receives from the north, then from the west,"),
+        ("fft_transpose", "pencils in y ==columns==> pencils in z"),
         ("irregular", "the same on every transport and machine"),
         ("recursive_transpose", "log2(m) start-ups and B log2(m) bytes"),
     ] {
