@@ -28,3 +28,6 @@ pub fn kernels<T: Transport>() -> Suite<T> {
 
 /// Facts that all kernels of the suite share.
 const SUITE: KernelInfo = KernelInfo::collective("patterns");
+
+#[cfg(test)]
+mod tests;
