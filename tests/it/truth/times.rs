@@ -62,8 +62,11 @@ fn cases(bench: &Bench) -> Vec<Case> {
     };
     // Over circuits the times of the oracle and of the engine for a linear broadcast in flight on 7 ranks differ
     // by one envelope on the wire: they take another order at a link.
+    // Of the many messages of a cube to few ranks two ask for one link at the same moment, and no law says
+    // which of them is first: times of the oracle depend on their numbers there.
     let is_open = |info: &&'static KernelInfo| {
-        bench.machine.network.switching.is_some() && info.suite == "imb-nbc"
+        let is_one = info.suite == "imb-nbc" || info.id() == "patterns/halo27";
+        bench.machine.network.switching.is_some() && is_one
     };
     // The oracle knows no groups of ranks; a formula in `patterns` holds the kernel that makes some.
     let has_groups = |info: &&'static KernelInfo| info.id() == "patterns/fft_transpose";
