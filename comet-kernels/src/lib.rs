@@ -13,6 +13,7 @@
 //!   imb-io       those of files
 //!   imb-p2p      those of messages between all ranks
 //!   osu          the OSU micro-benchmarks beyond these
+//!   patterns     communication patterns of scientific computing
 //! ```
 //!
 //! A kernel is one file in the folder of its suite, and one line in the list of its `mod.rs`.
@@ -28,6 +29,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod around;
 mod axes;
 mod calls;
 mod combining;
@@ -47,6 +49,7 @@ pub mod osu;
 mod overlap;
 pub mod parkbench;
 mod pattern;
+pub mod patterns;
 mod polynomial;
 mod rates;
 #[cfg(test)]
@@ -60,7 +63,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 12] {
+pub fn suites<T: Transport>() -> [Suite<T>; 13] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -74,5 +77,6 @@ pub fn suites<T: Transport>() -> [Suite<T>; 12] {
         imb_io::kernels(),
         imb_p2p::kernels(),
         osu::kernels(),
+        patterns::kernels(),
     ]
 }

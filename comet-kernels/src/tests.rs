@@ -27,7 +27,7 @@ fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
 }
 
 /// The kernel `id`.
-fn kernel(id: &str) -> &'static dyn Kernel<Local> {
+pub(crate) fn kernel(id: &str) -> &'static dyn Kernel<Local> {
     let all = all_kernels().into_iter();
     all.into_iter().find(|kernel| kernel.info().id() == id).expect("a kernel of this crate")
 }
@@ -86,6 +86,7 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
         let expected = match (info.suite, info.name) {
             ("imb", "pingping" | "sendrecv" | "exchange") => false,
             ("imb", _) => resends,
+            ("patterns", name) => name == "ring",
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,
             (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "mbw_mr") => false,
@@ -230,6 +231,8 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     let odd = "pairs of all ranks need an even number of them, there are 3 (ask for -n 4)";
     check("imb-p2p/pingping", 3, &[8], Err(odd));
     check("imb-p2p/unirandom", 1, &[8], Err(lone));
+    let beyond = "the grid needs 27 ranks, there are 12 (ask for -n 27)";
+    check("imb-p2p/halo", 12, &[3, 1, 0, 0, 8], Err(beyond));
     let flat = "7 ranks make no torus of 2 dimensions with sides of at least 2 (ask for -n 4)";
     check("imb-p2p/stencil2d", 7, &[8], Err(flat));
     let flat = "4 ranks make no torus of 3 dimensions with sides of at least 2 (ask for -n 8)";
@@ -329,6 +332,9 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("imb-p2p/pingpong", 4, &[1000], 2000);
     check("imb-p2p/birandom", 4, &[1000], 8000);
     check("imb-p2p/stencil3d", 8, &[1000], 48_000);
+    check("imb-p2p/halo", 5, &[1, 0, 0, 0, 1000], 4000);
+    check("imb-p2p/halo", 5, &[2, 1, 0, 0, 1000], 4000);
+    check("imb-p2p/halo", 8, &[1, 1, 1, 0, 1000], 12_000);
     check("parkbench/comms3", 2, &[100], 200);
     check("parkbench/comms3", 4, &[100], 1200);
     check("parkbench/comms3", 5, &[100], 2000);
@@ -488,6 +494,8 @@ fn touched_messages_are_verified() {
         "imb-p2p/birandom",
         "imb-p2p/corandom",
         "imb-p2p/sendrecv_replace",
+        "imb-p2p/halo",
+        "patterns/irregular",
     ];
     assert_eq!(names, expected);
     for trial in touched {

@@ -22,6 +22,8 @@
 //! assert_eq!(ids[..2], ["matrix/update_guard", "matrix/shift"]);
 //! ```
 //!
+//! [`wished`] has the operations that the thesis leaves to a future extension, in a suite of their own.
+//!
 //! Source: CoMet thesis (1993), sections 3.2.2, 3.3.8 to 3.3.11 and 4.3.
 #![forbid(unsafe_code)]
 
@@ -30,7 +32,7 @@ mod check;
 mod ops;
 mod setup;
 
-pub use ops::kernels;
+pub use ops::{kernels, wished};
 
 #[cfg(test)]
 mod tests;

@@ -14,11 +14,18 @@ fn topologies() -> Vec<Topology> {
         Mesh::gray_with(1, 4),
         Mesh::gray_with(4, 1),
         Mesh::gray_with(2, 1),
+        Mesh::gray_with(4, 2),
+        Mesh::gray_with(6, 2),
         table(&[vec![2, 1, 0], vec![3, 5, 4]]),
         table(&[vec![3, 1], vec![0, 2]]),
     ];
     let hypercubes = (1..=9).chain([16]).map(Topology::hypercube);
     hypercubes.chain(meshes.map(|mesh| Topology::new(mesh, None).unwrap())).collect()
+}
+
+/// The kernels of the suite `matrix`, and those beside it.
+fn all_kernels() -> Vec<&'static dyn Kernel<Local>> {
+    [crate::kernels(), crate::wished()].concat()
 }
 
 /// Every kernel and direction on every topology that admits it.
@@ -28,8 +35,8 @@ fn trials(local_ns: &[u64]) -> Vec<Trial> {
         false => vec![0, 1],
     };
     let on = |topology: Topology| {
-        let kernels = crate::kernels::<Local>().iter();
-        let of = |kernel: &_| harness::trials(*kernel, &topology, &History::default(), of_axis);
+        let kernels = all_kernels().into_iter();
+        let of = |kernel| harness::trials(kernel, &topology, &History::default(), of_axis);
         kernels.flat_map(of).collect::<Vec<_>>()
     };
     topologies().into_iter().flat_map(on).collect()
@@ -60,7 +67,7 @@ fn every_kernel_notices_messages_that_arrive_wrong() {
 #[test]
 fn a_spoiled_value_is_one_that_the_operation_wrote() {
     let topology = Topology::hypercube(4);
-    for (kernel, element) in crate::kernels::<Local>().iter().zip([34, 35, 35, 10, 25]) {
+    for (kernel, element) in all_kernels().into_iter().zip([34, 35, 35, 10, 25, 35]) {
         let case = Case::new(kernel.info(), &[]).with(&LOCAL_N, 4);
         let results = comet_core::local::run_with(topology.clone(), false, |t| {
             kernel.verify(&mut harness::context(t, case.info, true), &case)
@@ -73,7 +80,7 @@ fn a_spoiled_value_is_one_that_the_operation_wrote() {
 
 #[test]
 fn default_meshes_admit_every_kernel_and_refuse_blocks_of_no_element_or_too_many() {
-    for info in crate::kernels::<Local>().iter().map(|kernel| kernel.info()) {
+    for info in all_kernels().iter().map(|kernel| kernel.info()) {
         let admits = |local_n| {
             let case = Case::new(info, &[]).with(&LOCAL_N, local_n);
             (info.admits)(&case, &World::of(&Topology::hypercube(4)))
@@ -89,7 +96,8 @@ fn default_meshes_admit_every_kernel_and_refuse_blocks_of_no_element_or_too_many
 #[test]
 fn meshes_on_which_no_block_leaves_its_rank_are_refused_with_a_remedy() {
     let check = |name, (rows, cols), values: &[u64], expected: Result<(), &str>| {
-        let mut infos = crate::kernels::<Local>().iter().map(|kernel| kernel.info());
+        let all = all_kernels();
+        let mut infos = all.iter().map(|kernel| kernel.info());
         let info = infos.find(|info| info.name == name).unwrap();
         let topology = Topology::new(Mesh::gray_with(rows, cols), None).unwrap();
         let found = (info.admits)(&Case::new(info, values), &World::of(&topology));
@@ -115,6 +123,21 @@ fn meshes_on_which_no_block_leaves_its_rank_are_refused_with_a_remedy() {
         let nothing = "transpose moves no block between the ranks of a";
         let expected = format!("{nothing} {rows}x{cols} mesh (start 4 or 6 ranks)");
         check("transpose", (rows, cols), &[4], Err(&expected));
+        check("recursive_transpose", (rows, cols), &[4], Err(&expected));
+    }
+    for (rows, cols, remedy) in [
+        (2, 3, "start 4, 8 or 16 ranks"),
+        (3, 3, "start 4, 8 or 16 ranks"),
+        (3, 4, "try --mesh 2x6"),
+        (4, 12, "try --mesh 4x12"),
+        (6, 6, "try --mesh 2x18"),
+        (4, 6, "try --mesh 2x12"),
+    ] {
+        let halves = "recursive transpose halves squares of ranks whose side is a power of two";
+        let expected = format!("{halves}, which make no {rows}x{cols} mesh ({remedy})");
+        let is_refused = (rows, cols) != (4, 12);
+        let expected = if is_refused { Err(&*expected) } else { Ok(()) };
+        check("recursive_transpose", (rows, cols), &[4], expected);
     }
 }
 
@@ -126,10 +149,11 @@ fn memory_and_bandwidth_follow_from_the_block() {
         ("transpose", 2 * 800, None),
         ("row_broadcast", 800, None),
         ("col_broadcast", 800 + 64, None),
+        ("recursive_transpose", 2 * 800, None),
     ];
     let topology = Topology::hypercube(4);
     let world = &World::of(&topology);
-    for (kernel, expected) in crate::kernels::<Local>().iter().zip(expected) {
+    for (kernel, expected) in all_kernels().into_iter().zip(expected) {
         let info = kernel.info();
         let case = Case::new(info, &[]).with(&LOCAL_N, 8);
         let bytes_per_op = (info.series[0].bytes_per_op)(&case, world);
@@ -150,7 +174,7 @@ fn only_edges_that_leave_their_rank_count_as_bandwidth() {
 
 #[test]
 fn the_list_is_sane() {
-    harness::check_descriptions(crate::kernels::<Local>());
+    harness::check_descriptions(&all_kernels());
 }
 
 #[test]

@@ -50,7 +50,7 @@ const ROWS: &[Row] = &[
     (&[1], "IMB-NBC -list", 0, &["List of benchmarks:\nIMB-NBC:\n    Iallgather\n"]),
     (&[1], "IMB-EXT -list", 0, &["List of benchmarks:\nIMB-EXT:\n    Accumulate\n"]),
     (&[1], "IMB-IO -list", 0, &["List of benchmarks:\nIMB-IO:\n    C_IRead_Expl\n"]),
-    (&[1], "IMB-MPI4", 2, &["IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are"]),
+    (&[1], "IMB-MPI4", 2, &["IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are"]),
     (&[2, 5, 164], ALL, 0, &["# Benchmarking Bcast \n", COLLECTIVE]),
     (&[3, 153, 161], ALL, 0, &["# Benchmarking PingPong \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n"]),
     (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),
@@ -449,6 +449,45 @@ fn all_data_of_the_message_passing_part_arrived_right() {
     let records = folder.records("r.jsonl");
     assert!(records.points().count() > 150);
     assert!(records.points().all(|point| point["status"] == "ok"));
+}
+
+/// CM-92 and CM-94: the thesis wishes for more patterns of scientific computing (section 6.1) and for a
+/// transpose by divide and conquer (section 3.3.10).
+#[test]
+fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
+    let folder = Folder::new();
+    for (name, words) in [
+        ("ring", "that of rank r-k after step k"),
+        ("halo9", "8 neighbours: 4 edges of n cells, 4 corners of one"),
+        ("halo27", "26 neighbours: 6 faces"),
+        ("sweep", "each rank receives from the north, then from the west,"),
+        ("fft_transpose", "pencils in y ==columns==> pencils in z"),
+        ("irregular", "the same on every transport and machine"),
+        ("recursive_transpose", "log2(m) start-ups and B log2(m) bytes"),
+    ] {
+        let page = folder.run(&format!("help patterns/{name}")).code(0).stdout;
+        let page: Vec<&str> = page.split_whitespace().collect();
+        assert!(page.join(" ").contains(words), "{name}: {page:?}");
+    }
+    for transport in ["shm", "sim"] {
+        let line = format!(
+            "patterns -t {transport} -n 4 --sizes 8,1Ki --axis side=4 --axis local_n=4 --samples 3 \
+             --launches 1 -q --out {transport}.jsonl"
+        );
+        let output = folder.run(&line).code(0);
+        let records = folder.records(&format!("{transport}.jsonl"));
+        assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
+        let kernels: BTreeSet<String> =
+            records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
+        assert_eq!(kernels.len(), 7, "{kernels:?}");
+    }
+    // The draws are the same: so are all bytes.
+    let bytes = |file: &str| -> Vec<serde_json::Value> {
+        let records = folder.records(file);
+        let points = records.points().filter(|point| point["kernel"] == "irregular");
+        points.map(|point| point["value"]["bytes_per_op"].clone()).collect()
+    };
+    assert_eq!(bytes("shm.jsonl"), bytes("sim.jsonl"));
 }
 
 /// CM-93: the thesis wishes for kernels of the Input/Output subsystem (section 6.1).

@@ -1,4 +1,4 @@
-//! IMB-P2P: its tables over shared memory and in simulation, what an import makes of them, and its counts.
+//! IMB-P2P and IMB-HALO: their tables over shared memory and in simulation, what an import makes of them, and its counts.
 
 use crate::support::{FLAT, Folder, Output};
 
@@ -7,6 +7,10 @@ const ALL: &str =
     "IMB-P2P -msglog 3:3 -iter 5 -pause 0 --ranks=8 --machine=./flat.toml --out r.jsonl";
 /// One of them, to which the options of a row are added.
 const ONE: &str = "IMB-P2P PingPing -pause 0 --ranks=2 --machine=./flat.toml --out r.jsonl";
+
+/// A square of four ranks.
+const GRID: &str = "IMB-HALO -topo 2.2 -count 1,1024 -repeat 5 -warmup 2 --ranks=4 --machine=./flat.toml \
+                    --out r.jsonl";
 
 const HEAD: &str = "\n       #bytes #repetitions      t[usec]   Mbytes/sec      Msg/sec\n";
 
@@ -21,6 +25,12 @@ const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
     // All ranks send a message in 10.064 us; copies and reads take no time on this machine. An exact
     // simulation takes two samples.
     (&["BI-09"], ALL, "", &["            8           10        10.06         6.36       794913\n", "messages_per_s"]),
+    (&["BI-01", "BI-10"], "IMB-HALO -list", "", &["List of benchmarks:\nndim_halo_benchmark:\n    simple_halo\n"]),
+    (&["BI-10"], GRID, "", &["\n# Benchmarking simple_halo (processes: 4; threads: 1; dimensions: 2)\n4(x8)(bytes) "]),
+    (&["BI-10"], GRID, "", &["\"topo_1\":2,\"topo_2\":2,\"topo_3\":0", "\"warmup\":2,", "\"inner\":5", "\"datatype\":\"int\""]),
+    (&["BI-10"], "IMB-HALO -repeat 5 --ranks=3 --machine=./flat.toml", "", &["(processes: 3; threads: 1; dimensions: 1)\n4(x4)(bytes) ", "\n32(x4)(bytes) "]),
+    // Three ranks are in no pair, and one is in no square.
+    (&["BI-10"], "IMB-HALO -topo 2.1 -repeat 5 -datatype char --ranks=3 --machine=./flat.toml", "", &["(processes: 2; threads: 1; dimensions: 2)\n1(x4)(bytes) "]),
     (&["BI-31"], ONE, "-msgsz 4097 -msgsz 5k", &["# Minimum message length in bytes:   4097\n", "\n         5120 "]),
     (&["BI-31"], ONE, "-msglog 2:3", &["\n            4 ", "\n            8 "]),
     (&["BI-31"], ONE, "-msglog 1", &["\n            0 ", "\n            1 ", "\n            2 "]),
@@ -78,6 +88,38 @@ fn it_prints_what_can_be_shown_and_imported_again() {
             };
             assert!(records.points().all(is_sound), "{}", output.stdout);
             folder.assert_imb_comes_back(&output, "auto");
+        }
+    }
+}
+
+#[test]
+fn a_grid_has_rows_that_can_be_shown_and_imported_again() {
+    for (n_ranks, topo) in [(2, "1"), (4, "2.2"), (8, "1.1.1")] {
+        for transport in ["shm", "sim"] {
+            if transport == "shm" && n_ranks == 8 {
+                continue;
+            }
+            let folder = Folder::new();
+            let line = format!(
+                "IMB-HALO -topo {topo} -repeat 20 -count 1,8,1000 --ranks={n_ranks} \
+                 --transport={transport}"
+            );
+            let output = folder.run(&format!("{line} --out r.jsonl")).success();
+            let records = folder.records("r.jsonl");
+            let is_sound = |point: &serde_json::Value| {
+                point["status"] == "ok" && point["check"]["status"] == "pass"
+            };
+            assert!(records.points().all(is_sound) && records.points().count() == 3, "{output:#?}");
+            folder.assert_imb_comes_back(&output, "auto");
+            let n_messages = 4 * topo.split('.').count();
+            let row = output.stdout.lines().find(|line| line.starts_with("4000(")).expect("a row");
+            let numbers: Vec<f64> = row
+                .split(|c: char| !(c.is_ascii_digit() || c == '.'))
+                .filter_map(|word| word.parse().ok())
+                .collect();
+            let [bytes, n, us, rate] = numbers[..] else { panic!("{row}") };
+            assert_eq!((bytes, n), (4000.0, n_messages as f64), "{row}");
+            assert!((rate / (n * bytes / us) - 1.0).abs() < 1e-4, "{row}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod corandom;
 mod draws;
+pub(crate) mod halo;
 pub mod pairs;
 pub mod random;
 pub mod replace;
@@ -12,6 +13,7 @@ use comet_core::kernel::prelude::*;
 
 use crate::Suite;
 use corandom::Corandom;
+use halo::Halo;
 use pairs::{PingPing, PingPong};
 use random::Random;
 use replace::Replace;
@@ -29,6 +31,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Stencil::<2>),
             &Timed(Stencil::<3>),
             &Timed(Replace),
+            &Timed(Halo),
         ]
     }
 }

@@ -27,8 +27,8 @@
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
 
-use super::slot::write;
 use super::{ONE_OF_EACH, SUITE, round};
+use crate::around::write;
 use crate::guarded::Guarded;
 
 /// `imb-p2p/sendrecv_replace`; see the [module](self).

@@ -5,6 +5,7 @@ use std::ops::DerefMut;
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
 
+use crate::around::{read, write};
 use crate::guarded::Guarded;
 
 /// A message and a buffer of one length, with canaries about both.
@@ -15,22 +16,6 @@ pub(super) struct Slot<B> {
     buffer: Guarded<B>,
     /// Source of the last message that was received, and its length if it came from there.
     arrived: Option<(Rank, Option<usize>)>,
-}
-
-/// Writes to `message` before it is sent, if the messages are touched.
-#[inline]
-pub(super) fn write<T: Transport>(t: &T, touch: Option<Touch>, message: &mut [u8]) {
-    if let Some(touch) = touch {
-        touch.write(t, message);
-    }
-}
-
-/// Reads `buffer` after a message was received, if the messages are touched.
-#[inline]
-pub(super) fn read<T: Transport>(t: &T, touch: Option<Touch>, buffer: &[u8]) {
-    if let Some(touch) = touch {
-        touch.read(t, buffer);
-    }
 }
 
 impl<B: DerefMut<Target = [u8]>> Slot<B> {

@@ -3,6 +3,7 @@
 //! A replaced operation is checked by `setup.rs` and `check.rs` as they are.
 
 mod line_broadcast;
+mod recursive_transpose;
 mod shift;
 mod transpose;
 mod update_guard;
@@ -24,6 +25,11 @@ pub fn kernels<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
             &Timed(line_broadcast::LineBroadcast::<true>),
         ]
     }
+}
+
+/// Operations on the matrix that the thesis wishes for: those of the suite `patterns`.
+pub fn wished<T: Transport>() -> &'static [&'static dyn Kernel<T>] {
+    const { &[&Timed(recursive_transpose::RecursiveTranspose)] }
 }
 
 /// The dimension of a block, as every matrix kernel varies it.

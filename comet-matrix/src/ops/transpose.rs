@@ -38,7 +38,7 @@ use comet_core::topology::Mesh;
 use comet_core::transport::Work;
 
 use super::{MATRIX, Pair, Route, admits, block_bytes, place, two_or_more_lines};
-use crate::block::ELEMENT_BYTES;
+use crate::block::{ELEMENT_BYTES, Memory};
 use crate::check;
 use crate::setup::{self, Place};
 
@@ -62,7 +62,24 @@ pub(crate) struct Transposing<B> {
     /// Place in the transposed matrix.
     at: Place,
     pair: Pair<B>,
-    route: Route,
+    /// Ways of the blocks of this rank, one after the other.
+    ways: Vec<Route>,
+}
+
+impl<B: Memory> Transposing<B> {
+    /// The blocks of this rank, which go `ways`.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(super) fn new<T: Transport<Buffer = B>>(
+        cx: &Context<'_, T>,
+        case: &Case,
+        ways: Vec<Route>,
+    ) -> Result<Self> {
+        let mesh = cx.topology().mesh();
+        let (start, at) = (place(cx, mesh, case), place(cx, &mesh.transposed(), case));
+        Ok(Self { mesh: mesh.clone(), start, at, pair: Pair::new(cx, case)?, ways })
+    }
 }
 
 impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
@@ -72,7 +89,7 @@ impl<T: Transport> Operation<T> for Transposing<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        transpose(t, self.route, &mut self.pair)
+        transpose(t, &self.ways, &mut self.pair)
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -88,17 +105,15 @@ impl<T: Transport> Pattern<T> for Transpose {
     type Part = Transposing<T::Buffer>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let mesh = cx.topology().mesh();
-        let (start, at) = (place(cx, mesh, case), place(cx, &mesh.transposed(), case));
-        let (pair, route, mesh) = (Pair::new(cx, case)?, route(mesh, cx.rank()), mesh.clone());
-        Ok(Some((Duty::Together, Transposing { mesh, start, at, pair, route })))
+        let ways = ways(cx.topology().mesh(), cx.rank());
+        Ok(Some((Duty::Together, Transposing::new(cx, case, ways)?)))
     }
 }
 
 /// Refuses a mesh on which no block leaves its rank.
-fn admits_transpose(case: &Case, world: &World<'_>) -> Result<(), String> {
+pub(super) fn admits_transpose(case: &Case, world: &World<'_>) -> Result<(), String> {
     let mesh = world.topology.mesh();
-    if mesh.ranks().iter().all(|rank| route(mesh, *rank).to == *rank) {
+    if mesh.ranks().iter().all(|rank| ways(mesh, *rank).is_empty()) {
         let (rows, cols) = (mesh.rows(), mesh.cols());
         let shape = two_or_more_lines(mesh).filter(|(_, n_cols)| *n_cols > 1);
         let remedy = match shape {
@@ -120,12 +135,22 @@ fn route(mesh: &Mesh, rank: Rank) -> Route {
     Route { to: transposed.rank_at(col, row), from: mesh.rank_at(new_col, new_row) }
 }
 
+/// The only way of the block of `rank`, if it leaves its rank.
+fn ways(mesh: &Mesh, rank: Rank) -> Vec<Route> {
+    Vec::from_iter(Some(route(mesh, rank)).filter(|way| way.to != rank))
+}
+
+/// Moves the block of this rank along `ways`, and transposes the one that has come by the last of them.
 #[inline]
-fn transpose<T: Transport>(t: &T, route: Route, pair: &mut Pair<T::Buffer>) -> Result<()> {
-    if route.to == t.rank() {
-        pair.swap();
+fn transpose<T: Transport>(t: &T, ways: &[Route], pair: &mut Pair<T::Buffer>) -> Result<()> {
+    if let Some((last, before)) = ways.split_last() {
+        for way in before {
+            pair.exchange(t, *way)?;
+            pair.swap();
+        }
+        pair.exchange(t, *last)?;
     } else {
-        pair.exchange(t, route)?;
+        pair.swap();
     }
     // The block that came goes into the current one, which has left by now.
     let side = pair.current.local_n() + 2;
@@ -154,8 +179,8 @@ mod tests {
             let mesh = t.topology().mesh();
             let mut pair = Pair::new(&cx, &case).unwrap();
             setup::fill(&mut pair.current, Place::of(t.rank(), mesh, 3));
-            transpose(t, route(mesh, t.rank()), &mut pair).unwrap();
-            transpose(t, route(&mesh.transposed(), t.rank()), &mut pair).unwrap();
+            transpose(t, &ways(mesh, t.rank()), &mut pair).unwrap();
+            transpose(t, &ways(&mesh.transposed(), t.rank()), &mut pair).unwrap();
             let at = Place::of(t.rank(), mesh, 3);
             let values = pair.current.view();
             assert!(values.indexed_iter().all(|((row, col), v)| *v == at.initial(row, col)));

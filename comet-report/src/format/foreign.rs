@@ -208,8 +208,11 @@ fn stray(family: &str, point: &Point) -> Option<String> {
             true
         }
         "groups" | "aggregate" | "work_us" | "buffers" => family == imb::SUITE.family,
-        "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
-        | "layout" | "memory" | "sync"
+        "topo_1" | "topo_2" | "topo_3" | "topo_4" => family == imb::SUITE.family,
+        // Those of IMB are of a grid.
+        "dimensions" => true,
+        "first_root" | "place" | "window_buffers" | "radius" | "graph" | "layout" | "memory"
+        | "sync"
             if family == osu::SUITE.family =>
         {
             true

@@ -77,6 +77,16 @@ const COLUMNS: &[(&str, Column)] = &[
     ("defects", Defects),
 ];
 
+/// Fact in the title of IMB-HALO, whose rows name their columns themselves.
+const OF_GRID: &str = "; dimensions: ";
+/// Characters of a number.
+const NUMBER: &str = "0123456789.+-e";
+
+/// True if `word` of such characters has a digit.
+fn is_number(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
 /// The columns of a table with their titles.
 #[derive(Debug, Default)]
 pub(super) struct Head(Vec<(String, Column)>);
@@ -86,6 +96,10 @@ impl Head {
     pub(super) fn of(line: &str) -> Option<Self> {
         if let Some(windows) = line.strip_prefix("# ").and_then(of_windows) {
             return Some(windows);
+        }
+        if line.contains(OF_GRID) {
+            let columns = [("(bytes)", Size), ("(x)", Other), ("(usec)", Time), ("(Mb/s)", Rate)];
+            return Some(Self(columns.map(|(title, column)| (title.to_owned(), column)).into()));
         }
         let mut columns = Vec::new();
         let mut rest = line.strip_prefix("# ").unwrap_or(line).trim();
@@ -138,7 +152,14 @@ impl Head {
     /// # Errors
     /// A sentence, if there are more or fewer than columns.
     pub(super) fn words<'a>(&self, line: &'a str) -> Result<Vec<&'a str>, String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_of_grid = self.title(Size) == Some("(bytes)");
+        let words: Vec<&str> = match is_of_grid {
+            // 64(x8)(bytes) 2.5(usec) 204.8(Mb/s)
+            true => {
+                line.split(|c: char| !NUMBER.contains(c)).filter(|word| is_number(word)).collect()
+            }
+            false => line.split_whitespace().collect(),
+        };
         if words.len() == self.0.len() {
             return Ok(words);
         }

@@ -23,7 +23,8 @@ const FAILURES: &[(&str, PointStatus)] = &[
     ("time-out.", PointStatus::Interrupted),
 ];
 /// Numbers in comments that distinguish a table from others of its benchmark.
-const COUNTS: &[(&str, &str)] = &[("window size: ", "window"), ("( ", "groups")];
+const COUNTS: &[(&str, &str)] =
+    &[("window size: ", "window"), ("( ", "groups"), ("; dimensions: ", "dimensions")];
 /// Number of pairs, which are half of the ranks.
 const PAIRS: &str = "pairs: ";
 /// Datatype of the messages of a table of OSU.
@@ -34,7 +35,7 @@ const PROFILE: &str = "# Message Rate Profile";
 const LABELS: &[(&str, &str)] =
     &[(WINDOW_CREATION, "memory"), (SYNCHRONIZATION, "sync"), ("MODE: ", AGGREGATE)];
 /// Numbers of processes in comments.
-const PROCESSES: &[&str] = &["#processes = ", "groups of "];
+const PROCESSES: &[&str] = &["#processes = ", "groups of ", "(processes: "];
 
 /// The refusal of a row without an end, whose last number may lack digits.
 const UNENDED: &str =

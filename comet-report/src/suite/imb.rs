@@ -1,11 +1,11 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO.
 
 use comet_core::definition::Definition;
 
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Latency, Messages, Neighbours, Overlapped, Parallel,
+    self, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped, Parallel,
     Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips, Single, Windows,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
@@ -88,6 +88,20 @@ pub static P2P: Suite = Suite {
     flags: P2P_FLAGS,
     rank_stat: RankStat::Mean,
     megabytes: &[1e6],
+    ..PART
+};
+
+/// The part IMB-HALO, whose rates count the messages in up to 4 dimensions.
+pub static HALO: Suite = Suite {
+    id: "imb-halo",
+    name: "IMB-HALO",
+    rules: "imb-p2p",
+    words: &["# Benchmarking simple_halo "],
+    benchmarks: OF_GRIDS,
+    flags: HALO_FLAGS,
+    rank_stat: RankStat::Mean,
+    megabytes: &[1e6],
+    n_messages: &[4, 8, 12, 16],
     ..PART
 };
 
@@ -330,6 +344,26 @@ const OF_MESSAGES: &[Benchmark] = &[
     row("Stencil2D", Messages(4), "imb-p2p/stencil2d", Definition::LoopMean),
     row("Stencil3D", Messages(6), "imb-p2p/stencil3d", Definition::LoopMean),
     row("SendRecv_Replace", Messages(1), "imb-p2p/sendrecv_replace", Definition::LoopMean),
+];
+
+/// The benchmark of IMB-HALO.
+const OF_GRIDS: &[Benchmark] = &[row("simple_halo", Halo, "imb-p2p/halo", Definition::LoopMean)];
+
+/// The options of IMB-HALO.
+#[rustfmt::skip] // One option a line.
+const HALO_FLAGS: &[Flag] = &[
+    of("", &["-topo"], Needed("A[.B[.C[.D]]]"), Obeyed, "proportions of the sides of the grid of ranks: 1, a ring of all"),
+    of("", &["-count"], Needed("LIST"), Obeyed, "elements of a message, with commas between them: 1,2,4,8"),
+    of("", &["-datatype"], Needed("int|char"), Obeyed, "datatype of messages: int"),
+    of("", &["-repeat"], Needed("N"), Obeyed, "operations of a length: 1000"),
+    of("", &["-warmup"], Needed("N"), Obeyed, "operations that go before: 100"),
+    of("", &["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
+    of("", &["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
+    of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
+    of("", &["-list"], No, Obeyed, "print the names of the benchmarks"),
+    of("", &["-stride"], Needed("N"), Noted(&["0"]), "neighbours follow from the grid, there as here"),
+    of("", &["-malloc_align"], Needed("BYTES"), Noted(&["64"]), "buffers begin at a cache line"),
+    of("", &["-thread_level"], Needed("LEVEL"), Only(&["single"]), "one thread of each rank sends"),
 ];
 
 /// The options of IMB-P2P.

@@ -104,6 +104,9 @@ pub enum Numbers {
     /// The mean over all ranks of the time of each of so many messages that a rank sends in a round, and rates
     /// of all messages.
     Messages(u64),
+    /// The mean over the ranks of a grid of the time of a round, and the rate of all messages that one of them
+    /// sends and receives in it.
+    Halo,
     /// Times of transfers beside work, of transfers alone and of work alone, and the hidden share.
     Overlapped,
 }
@@ -115,7 +118,7 @@ impl Numbers {
             Self::Latency | Self::PairsLatency | Self::Exchange => 'l',
             Self::Bandwidth | Self::Windows(_) => 'w',
             Self::MessageRate => 'm',
-            Self::RoundTrips | Self::Messages(_) => 'p',
+            Self::RoundTrips | Self::Messages(_) | Self::Halo => 'p',
             Self::Parallel(_) | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
@@ -178,6 +181,7 @@ impl Numbers {
             | Self::Reduction
             | Self::RoundTrips
             | Self::Messages(_)
+            | Self::Halo
             | Self::Neighbours => Class::Collective,
             Self::Barrier => Class::Synchronisation,
         }
@@ -185,8 +189,8 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 7] =
-    [&osu::SUITE, &imb::NBC, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::SUITE];
+static ALL: [&Suite; 8] =
+    [&osu::SUITE, &imb::NBC, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::HALO, &imb::SUITE];
 
 /// The parts of the suite `name`.
 pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {

@@ -6,6 +6,7 @@ use crate::cli::Cli;
 use clap::Parser as _;
 use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
+mod halo;
 mod imb;
 mod p2p;
 mod remote;
@@ -322,7 +323,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ),
         (
             "IMB-MPI4",
-            "IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO and IMB-P2P are (write IMB-MPI1)",
+            "IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");

@@ -68,7 +68,9 @@ macro_rules! compiled {
             fn kernels() -> Vec<&'static dyn Kernel<Self>> {
                 // The kernels of 1993 come first.
                 let [comet, others @ ..] = comet_kernels::suites();
-                [&[comet, comet_matrix::kernels()], &others[..]].concat().concat()
+                // The last suite has kernels of both crates.
+                let of_matrix = [comet_matrix::kernels(), comet_matrix::wished()];
+                [&[comet, of_matrix[0]], &others[..], &of_matrix[1..]].concat().concat()
             }
 
             #[inline(never)]

@@ -19,7 +19,7 @@ use super::oracle::{law, time_ps};
 const LENGTHS: [u64; 6] = [0, 8, 100, 101, 4096, 20_000];
 
 /// One message over `hops` links, in nanoseconds: `t0 + n per_byte + (h - 1) hop`.
-fn message_ns(machine: &Machine, hops: u64, n_bytes: u64) -> f64 {
+pub(crate) fn message_ns(machine: &Machine, hops: u64, n_bytes: u64) -> f64 {
     let Segment { send, wire, recv, hop_ps, .. } = law(machine, n_bytes);
     let t0_ps = law(machine, n_bytes).startup_ps();
     let bytes_ps: u64 = [send, wire, recv].iter().map(|rate| time_ps(*rate, n_bytes)).sum();
@@ -106,7 +106,7 @@ fn collectives_take_a_time_proportional_to_the_logarithm_of_the_ranks() {
 }
 
 /// The value of the axis `algorithm` of the kernel `id` that stands for `name`.
-fn algorithm(id: &str, name: &str) -> u64 {
+pub(crate) fn algorithm(id: &str, name: &str) -> u64 {
     let labels = info(id).axes[0].axis.labels;
     labels.iter().position(|label| *label == name).expect("the axis has the algorithm") as u64
 }

@@ -194,6 +194,12 @@ pub(crate) fn torus(dims: &[usize]) -> Machine {
     machine(&(TORUS.replace("DIMS", &format!("{dims:?}")) + NODE))
 }
 
+/// A hypercube with switches and links as fast as those of [`torus`].
+pub(crate) fn hypercube() -> Machine {
+    let shape = r#"kind = "hypercube""#;
+    machine(&(TORUS.replace(r#"kind = "torus", dims = DIMS"#, shape) + NODE))
+}
+
 /// A hypercube like that of the thesis, whose circuits messages wait for.
 pub(crate) fn circuits() -> Machine {
     unequal(machine(&(CIRCUITS.to_owned() + WHOLE_NODE)))

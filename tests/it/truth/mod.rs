@@ -5,6 +5,7 @@
 //!   closed_forms        the same against formulas, and the law found again from measurements
 //!   collectives         algorithms of collectives against formulas, to the picosecond
 //!   p2p                 messages between all ranks against formulas, drawn ones among them
+//!   patterns            patterns of scientific computing against formulas
 //!   programs            random programs against the oracle
 //!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
 //!   delays              what depends on what: injected delays, barriers that ranks are late for
@@ -23,6 +24,7 @@ mod engine;
 mod machines;
 mod oracle;
 mod p2p;
+mod patterns;
 mod programs;
 mod recording;
 mod times;

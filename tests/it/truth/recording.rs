@@ -35,7 +35,8 @@ pub(crate) fn round(bench: &Bench, rank: Rank, case: &Case, pace: Pace) -> Vec<S
         t.barrier()?;
         let mut cx = Context::new(t, case.info, pace, Method::default(), false);
         if !contention::serve(t, case)? {
-            let suites = [&[comet_matrix::kernels()], &comet_kernels::suites()[..]].concat();
+            let of_matrix = [comet_matrix::kernels(), comet_matrix::wished()];
+            let suites = [&of_matrix, &comet_kernels::suites()[..]].concat();
             let kernel =
                 suites.concat().into_iter().find(|kernel| kernel.info().id() == case.info.id());
             match kernel.expect("the kernel is in a suite").measure(&mut cx, case) {

@@ -9,7 +9,7 @@ use comet_core::topology::RankGrid;
 use super::super::foreign::{Block, n_groups, procs};
 use super::{LENGTHS_LABEL, p2p};
 use crate::record::{Machine, Run};
-use crate::suite::imb::{AGGREGATE, IO, P2P, SUITE, WIDTH, only_mode, remarks};
+use crate::suite::imb::{AGGREGATE, HALO, IO, P2P, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
@@ -17,7 +17,7 @@ pub(super) fn start(run: &Run, version: &str) -> String {
     let program = format!("{} {}", run.suite.name, run.suite.version);
     let (program, part) = (program.trim_end(), part(run));
     let title = format!("#    {program}, in the layout of {} {version}", part.name);
-    if part.id == P2P.id {
+    if [P2P.id, HALO.id].contains(&part.id) {
         return p2p::start(run, &title);
     }
     let rule = rule(5);

@@ -4,6 +4,7 @@
 //! Times are the mean of each rank over its repetitions: the least, the largest, and their mean, over
 //! the ranks that sampled. Rates follow from the largest.
 
+mod halo;
 mod head;
 mod p2p;
 mod series;
@@ -76,7 +77,8 @@ impl Layout for Imb {
     }
 
     fn splits_by(&self, _: &Block<'_>) -> &'static [&'static str] {
-        &[AGGREGATE]
+        const TOPO_AND_MODE: [&str; 5] = [AGGREGATE, "topo_1", "topo_2", "topo_3", "topo_4"];
+        &TOPO_AND_MODE
     }
 
     fn refused(&self, block: &Block<'_>, point: &Point) -> Option<String> {
@@ -84,8 +86,10 @@ impl Layout for Imb {
     }
 
     fn head(&self, block: &Block<'_>, _: Option<&Point>) -> String {
-        if block.benchmark.numbers.counts_all() {
-            return p2p::head(block);
+        match block.benchmark.numbers {
+            Numbers::Halo => return halo::head(block),
+            numbers if numbers.counts_all() => return p2p::head(block),
+            _ => (),
         }
         let mut titles = titles(numbers(block), block.benchmark.is_beside_work).to_vec();
         if has_row_for_each(block) {
@@ -145,8 +149,12 @@ impl Layout for Imb {
 impl Imb {
     /// The columns of a row with these times.
     fn cells(&self, block: &Block<'_>, point: &Point, means: Means) -> String {
-        if block.benchmark.numbers.counts_all() {
-            return p2p::cells(block, point, means, self.bytes_per_mb);
+        match block.benchmark.numbers {
+            Numbers::Halo => return halo::row(point, means, self.bytes_per_mb),
+            numbers if numbers.counts_all() => {
+                return p2p::cells(block, point, means, self.bytes_per_mb);
+            }
+            _ => (),
         }
         let Means { min_us, max_us, avg_us } = means;
         let (numbers, size) = (numbers(block), size(block, point));

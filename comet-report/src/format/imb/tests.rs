@@ -1,5 +1,6 @@
 //! Text of IMB: heads, rows, and the words where a length is left out.
 
+mod halo;
 mod p2p;
 
 use super::super::foreign::tests::records;

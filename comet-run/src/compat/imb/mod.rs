@@ -1,5 +1,6 @@
 //! Command lines of the Intel MPI Benchmarks.
 
+mod halo;
 mod p2p;
 mod programs;
 mod ranks;
@@ -7,7 +8,7 @@ mod sizes;
 
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::suite::imb::{OFF, ON, P2P};
+use comet_report::suite::imb::{HALO, OFF, ON, P2P};
 use comet_report::suite::{Benchmark, Numbers};
 
 use self::programs::Program;
@@ -81,6 +82,9 @@ pub(super) fn translate(
     let reading = Options::of(program.name, program.suite.flags, program.letter).read(words)?;
     if program.suite.id == P2P.id {
         return p2p::translate(program, reading);
+    }
+    if program.suite.id == HALO.id {
+        return halo::translate(program, reading);
     }
     let Reading { options, ours, plain, notes } = reading;
     let mut asked = Asked {
@@ -267,7 +271,7 @@ impl Asked {
                     "it is aggregate, non_aggregate or multi, which is both (write multi)";
                 self.mode = mode.ok_or_else(|| refuse(expected))?.1;
             }
-            "-list" => return Err(Stop::Help(program.listed())),
+            "-list" => return Err(Stop::Help(program.listed(program.name))),
             _ => self.include(value)?,
         }
         Ok(())

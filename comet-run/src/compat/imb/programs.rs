@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, IO, NBC, P2P, RMA, SUITE, remarks};
+use comet_report::suite::imb::{EXT, HALO, IO, NBC, P2P, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -30,7 +30,7 @@ pub(super) struct Program {
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 6] = [
+static PROGRAMS: [Program; 7] = [
     Program { name: "IMB-MPI1", suite: &SUITE, letter: "m", ..OF_MESSAGES },
     Program { name: "IMB-NBC", suite: &NBC, letter: "n", ..OF_MESSAGES },
     Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
@@ -38,6 +38,7 @@ static PROGRAMS: [Program; 6] = [
     // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
     Program { name: "IMB-IO", suite: &IO, letter: "i", npmin: 1, has_files: true, ..OF_WINDOWS },
     Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
+    Program { name: "IMB-HALO", suite: &HALO, ..OF_MESSAGES },
 ];
 
 /// Defaults of the programs of messages and collectives.
@@ -76,8 +77,8 @@ impl Program {
         self.suite.find(word).ok_or_else(unknown)
     }
 
-    /// The names of the benchmarks, as IMB lists them.
-    pub(super) fn listed(&self) -> String {
+    /// The names of the benchmarks, as IMB lists them below the name of the `group`.
+    pub(super) fn listed(&self, group: &str) -> String {
         let mut benchmarks: Vec<_> = self.suite.benchmarks.iter().collect();
         benchmarks.sort_by_key(|benchmark| benchmark.name);
         let line = |of: &&Benchmark| {
@@ -87,6 +88,6 @@ impl Program {
             format!("    {}{mark}\n{below}", of.name)
         };
         let lines: String = benchmarks.iter().map(line).collect();
-        format!("List of benchmarks:\n{}:\n{lines}", self.name)
+        format!("List of benchmarks:\n{group}:\n{lines}")
     }
 }
