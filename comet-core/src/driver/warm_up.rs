@@ -196,7 +196,14 @@ impl<T: Transport> Conductor<'_, T> {
         let mut series_ns = [None; MAX_SERIES];
         let (mut is_steady, mut warm_up) = (true, Vec::new());
         let slice = by_series(gathered, case.info.series.len());
-        for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
+        let mut period_of_all_ns = 0.0;
+        for (index, (ns, ranks)) in series_ns.iter_mut().zip(&slice).enumerate() {
+            // The times of laps are those of the series that they are parts of.
+            if case.info.series[index].is_lap {
+                warm_up.push(WarmUpTimes::default());
+                continue;
+            }
+            period_of_all_ns += ranks.first().and_then(period_ns).unwrap_or(0.0);
             let of_ranks = ranks.iter().filter_map(|of_rank| warm(of_rank, pace.repetitions));
             let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
             *ns = slowest.as_ref().map(|(median_ns, ..)| *median_ns);
@@ -205,14 +212,14 @@ impl<T: Transport> Conductor<'_, T> {
             warm_up.push(WarmUpTimes { block_medians_ns, operation_ns: *ns });
         }
         let probe = Probe { series_ns, sample_ns: 0.0, start_ns: 0.0 };
-        let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
         let batch_ns = probe.batch_ns(pace.repetitions);
         // Between two steps lies more than between two samples.
-        let sample_ns = if n_steps > 1 { batch_ns } else { sample_ns.max(batch_ns) };
+        let sample_ns = if n_steps > 1 { batch_ns } else { period_of_all_ns.max(batch_ns) };
+        let n_series = case.info.timed_series().count();
         // Each operation that is not timed is started together as well.
         let start_ns =
             match case.info.timing_under(self.settings.definition(case.info)).starts_together() {
-                true => (sample_ns - batch_ns) / real(slice.len() as u64),
+                true => (sample_ns - batch_ns) / real(n_series as u64),
                 false => 0.0,
             };
         Found { probe: Probe { sample_ns, start_ns, ..probe }, is_steady, warm_up }
