@@ -86,6 +86,7 @@ pub(crate) enum Form {
 use Form::{Even, Typed, Uneven};
 
 /// A collective of a family.
+#[derive(Clone, Copy)]
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,

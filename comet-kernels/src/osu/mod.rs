@@ -18,7 +18,7 @@ use crate::imb::collective::Plain;
 use atomics::Atomic;
 use neighbours::Among;
 use remote::Remote;
-use unblocked::Unblocked;
+use unblocked::{Unblocked, UnblockedAmong};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
@@ -50,6 +50,11 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Unblocked::<12>),
             &Timed(Unblocked::<13>),
             &Timed(Unblocked::<14>),
+            &Timed(UnblockedAmong::<0>),
+            &Timed(UnblockedAmong::<1>),
+            &Timed(UnblockedAmong::<2>),
+            &Timed(UnblockedAmong::<3>),
+            &Timed(UnblockedAmong::<4>),
             &Timed(Remote::<false, 0>),
             &Timed(Remote::<true, 0>),
             &Timed(Remote::<false, 1>),

@@ -1,7 +1,8 @@
-//! Unblocked collectives beside work of their own length: time of both, of the calls in between, and the
-//! share of the operation that is hidden.
+//! Unblocked collectives beside work of their own length: time of both, of the calls in between,
+//! and the share of the operation that is hidden.
 //!
-//! **Source**: OSU micro-benchmarks 7.4, `osu_iallgather` to `osu_iscatterv`; MPI-4.1 section 6.12.
+//! **Source**: OSU micro-benchmarks 7.4, `osu_iallgather` to `osu_iscatterv` and
+//! `osu_ineighbor_*`; MPI-4.1 sections 6.12 and 8.7.
 //!
 //! **Pattern**, operations as in the suites imb and osu without the i
 //! ```text
@@ -13,29 +14,29 @@
 //!   test                      |<-->|  and so on   the tests alone
 //!   wait                            |<-->|
 //! ```
-//! **Timed** (all ranks): one operation; laps end by clock reads within it. Buffers, plans and test data
-//! are made before.
+//! **Timed** (all ranks): one operation; laps end by clock reads within it. Buffers, plans, graphs
+//! of neighbours and test data are made before.
 //!
-//! **Reports**: the times t_pure and t_ovrl, and of the latter the parts t_CPU (compute), init, test and
-//! wait; each is the mean over all ranks. From their medians follow three hidden shares: of the operation,
-//! 1 - (t_ovrl - t_CPU) / t_pure, as OSU prints it in percent, of the shorter part, (t_pure + t_CPU -
-//! t_ovrl) / min(t_pure, t_CPU), and of the longer, clipped to 0..1.
+//! **Reports**: the times t_pure and t_ovrl, and the parts of the latter, init, t_CPU (compute), test
+//! and wait; each is the mean over all ranks. From their medians follow three hidden shares: of the
+//! operation, 1 - (t_ovrl - t_CPU) / t_pure, which OSU prints in percent, of the shorter part, (t_pure
+//! + t_CPU - t_ovrl) / min(t_pure, t_CPU), and of the longer, clipped to 0..1.
 //!
 //! **Rate**: `length_bytes` / time, of one message of the operation alone; as for the blocked ones.
 //!
-//! **Parameters**: `test_calls` during the work; none in OSU. `work_us`, the wanted time of the work; 0 is
-//! the time that the operation took alone, on each rank. `length_bytes`, `root`, `first_root`, `place`,
-//! `element`, `operator` and `algorithm` as for the blocked ones.
+//! **Parameters**: `test_calls` during the work; none in OSU. `work_us`, the wanted time of the work;
+//! 0 is the time that the operation took alone, on each rank. `length_bytes`, `root`, `first_root`,
+//! `place`, `element`, `operator`, `algorithm`, `dimensions` and `radius` as for the blocked ones.
 //!
 //! **Verified by**: contents, roots and parts as for the blocked ones, through the same calls that are
 //! timed; of a barrier, that none leaves before the last has entered; the value to which the rounds
 //! of the work have come.
 //!
-//! **Caution**: a time on which the work depends is itself measured, so that launches differ. Where the
-//! operation goes on in its calls alone (see `imb-nbc`), more tests hide more of it, and cost their own
-//! time: they are no part of t_CPU. Rounds of the work are counted; OSU reads a clock between them.
+//! **Caution**: the work is as long as a time that was measured, so that launches differ. Where an
+//! operation goes on in its calls alone (see `imb-nbc/ibcast`), tests hide more of it, and take time
+//! of their own, which is no part of t_CPU. The work is a counted loop; OSU reads a clock in it.
 
-use comet_core::collective::Kind;
+use comet_core::collective::{Kind, Prepared};
 use comet_core::kernel::prelude::*;
 
 use crate::axes::DOUBLING;
@@ -46,6 +47,8 @@ use crate::calls::{
 };
 use crate::in_flight::{BY_TEST_CALLS, BY_WORK, Flight, Parts};
 use crate::overlap::{self, shares_of};
+
+use super::neighbours::{self, BY_DIMENSIONS, BY_RADIUS, Facts};
 
 /// What is timed in the series that are no laps.
 const TIMED: [Parts; 2] = [Parts::Call, Parts::Both];
@@ -69,11 +72,23 @@ const SPECS: [Spec; 15] = [
     spec("iscatterv", Kind::Scatter, Uneven, "A part of the root's to each rank, lengths given, beside busy work", &["OSU:osu_iscatterv"]),
 ];
 
+#[rustfmt::skip] // One kernel a line.
+const AMONG: [Spec; 5] = [
+    spec("ineighbor_allgather", Kind::NeighbourAllgather, Even, "A message of each rank to its neighbours, beside busy work", &["OSU:osu_ineighbor_allgather"]),
+    spec("ineighbor_allgatherv", Kind::NeighbourAllgather, Uneven, "A message to all neighbours, lengths given, beside busy work", &["OSU:osu_ineighbor_allgatherv"]),
+    spec("ineighbor_alltoall", Kind::NeighbourAlltoall, Even, "A part of each rank to each neighbour, beside busy work", &["OSU:osu_ineighbor_alltoall"]),
+    spec("ineighbor_alltoallv", Kind::NeighbourAlltoall, Uneven, "A part to each neighbour, lengths given, beside busy work", &["OSU:osu_ineighbor_alltoallv"]),
+    spec("ineighbor_alltoallw", Kind::NeighbourAlltoall, Typed, "A part to each neighbour, types given, beside busy work", &["OSU:osu_ineighbor_alltoallw"]),
+];
+
 /// Kernel number `INDEX` of the collectives; see the [module](self).
 pub(crate) struct Unblocked<const INDEX: usize>;
 
+/// Kernel number `INDEX` of those among neighbours, likewise.
+pub(crate) struct UnblockedAmong<const INDEX: usize>;
+
 /// The series of a kernel, of which `pure` is the first.
-pub(super) const fn series(pure: Series) -> [Series; 6] {
+const fn series(pure: Series) -> [Series; 6] {
     [
         pure,
         Series::of("overlapped", Quantity::OpTime, Definition::CallMean),
@@ -85,10 +100,10 @@ pub(super) const fn series(pure: Series) -> [Series; 6] {
 }
 
 /// The operation alone.
-pub(super) const PURE: Series = Series::of("pure", Quantity::OpTime, Definition::CallMean);
+const PURE: Series = Series::of("pure", Quantity::OpTime, Definition::CallMean);
 
 /// The hidden shares.
-pub(super) fn derived(summaries: &[Summary]) -> Vec<Derived> {
+fn derived(summaries: &[Summary]) -> Vec<Derived> {
     let [pure, overlapped, _, compute, ..] = summaries else { return Vec::new() };
     overlap::figures(shares_of([overlapped, pure, compute]))
 }
@@ -152,5 +167,32 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Unblocked<INDEX> {
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
         derived(summaries)
+    }
+}
+
+impl<const INDEX: usize> Facts for UnblockedAmong<INDEX> {
+    const SPEC: Spec = AMONG[INDEX];
+}
+
+impl<T: Transport, const INDEX: usize> Pattern<T> for UnblockedAmong<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        file: include_str!("unblocked.rs"),
+        axes: &[BY_ALGORITHM, BY_DIMENSIONS, BY_RADIUS, BY_WORK, BY_TEST_CALLS, DOUBLING],
+        series: const { &series(PURE.moving(|case, _| Some(case.value(&LENGTH_BYTES)))) },
+        ..<Self as Facts>::INFO
+    };
+    type Part = Flight<neighbours::Part<T>>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
+        let part = neighbours::Part::new(&AMONG[INDEX], cx, case, Prepared::unblocked)?;
+        Ok(Some((Duty::Together, Flight::new(cx, case, part, TIMED[series])?)))
+    }
+
+    fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
+        derived(summaries)
+    }
+
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        <Self as Facts>::noted(case, t)
     }
 }

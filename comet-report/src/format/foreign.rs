@@ -207,9 +207,10 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "work_us" | "buffers" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "buffers" => family == imb::SUITE.family,
+        "work_us" => true,
         "first_root" | "place" | "window_buffers" | "dimensions" | "radius" | "graph"
-        | "layout" | "memory" | "sync"
+        | "layout" | "memory" | "sync" | "test_calls"
             if family == osu::SUITE.family =>
         {
             true

@@ -8,6 +8,8 @@
 //! asks for the rates of several pairs with a column for each window, and `no_message_rate` (`-R 0`) for
 //! MB a second alone.
 
+mod beside_work;
+
 use std::io::Write;
 
 use comet_core::collective::Element;
@@ -26,6 +28,8 @@ use crate::suite::Numbers;
 use crate::suite::osu::{
     GRAPH_TIME, MEMORIES, SIDES, SUITE, SYNCHRONIZATION, SYNCS, WINDOW_CREATION,
 };
+
+use beside_work::Values;
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -59,6 +63,8 @@ struct Osu {
     is_pending: bool,
     /// True if the message rates stand below.
     has_profile: bool,
+    /// The case beside work at hand.
+    open: beside_work::Open,
 }
 
 impl Osu {
@@ -141,7 +147,8 @@ impl Layout for Osu {
         let width = if size.is_some() { WIDTH } else { 0 };
         text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
         text.extend(titles.iter().map(|title| format!("{title:>width$}")));
-        let columns = columns(block, block.first, None).into_iter();
+        let of_times = times(block, block.first, None, &Values::default());
+        let columns = columns(block, block.first, of_times).into_iter();
         text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
         text + "\n"
     }
@@ -153,6 +160,11 @@ impl Layout for Osu {
         let is_ok = point.numbers().is_some();
         if !is_ok && !has_word(block, VALIDATION) {
             return None;
+        }
+        if block.benchmark.is_beside_work {
+            let none = || (point.clone(), Values::default());
+            let (point, values) = if is_ok { self.open.add(point)? } else { none() };
+            return Some(row_beside_work(block, &point, &values));
         }
         let means = Means::of(point).filter(|_| is_ok);
         let size = printed_bytes(block, point);
@@ -168,7 +180,8 @@ impl Layout for Osu {
         let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
         let values = values.into_iter().take(titles(block).len());
         text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
-        let columns = columns(block, point, means).into_iter();
+        let of_times = times(block, point, means, &Values::default());
+        let columns = columns(block, point, of_times).into_iter();
         text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
         Some(text + "\n")
     }
@@ -186,9 +199,22 @@ impl Layout for Osu {
     }
 }
 
+/// The row of an unblocked collective: of `point`, with its times beside work, and the `values`.
+fn row_beside_work(block: &Block<'_>, point: &Point, values: &Values) -> String {
+    let size = printed_bytes(block, point);
+    let width = if size.is_some() { WIDTH } else { beside_work::ALONE_WIDTH };
+    let size = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
+    let overall = two_digits(values.overall);
+    let of_times = times(block, point, None, values);
+    let others = columns(block, point, of_times).into_iter();
+    let others: String = others.map(|(_, width, cell)| format!("{cell:>width$}")).collect();
+    format!("{size}{overall:>width$}{others}\n")
+}
+
 /// Lines before the table: the title, which an empty line precedes but for rates of several pairs.
 fn banner(block: &Block<'_>) -> String {
-    let title = format!("# OSU MPI {} v7.4\n", block.benchmark.title);
+    let legend = if block.benchmark.is_beside_work { beside_work::LEGEND } else { "" };
+    let title = format!("# OSU MPI {} v7.4\n{legend}", block.benchmark.title);
     match block.benchmark.numbers {
         Numbers::MessageRate => (),
         numbers if numbers.is_remote() => return title_of_remote(block),
@@ -246,6 +272,7 @@ fn graph(point: &Point) -> String {
 /// Titles of the columns that the program of `block` always has, beside the length.
 fn titles(block: &Block<'_>) -> &'static [&'static str] {
     match block.benchmark.numbers {
+        _ if block.benchmark.is_beside_work => &[beside_work::OVERALL],
         Numbers::Bandwidth | Numbers::RemoteRate => &["Bandwidth (MB/s)"],
         Numbers::Remote | Numbers::RemoteElement => &["Latency (us)"],
         Numbers::MessageRate if has_word(block, NO_MESSAGE_RATE) => &["MB/s"],
@@ -331,16 +358,30 @@ fn requested<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a str> + Clone {
     label.map_or("", String::as_str).split(',')
 }
 
-/// The columns that OSU prints on request, in its order: title, width, and the cell of `point`.
-fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(String, usize, String)> {
-    let (words, is_rate) = (requested(block), is_rate(block));
-    let mut columns = Vec::new();
-    if words.clone().any(|word| word == "full") {
-        let mean = |of: fn(Means) -> f64| two_digits(means.map(of));
-        columns.push(("Min Latency(us)".into(), WIDTH, mean(|means| means.min_us)));
-        columns.push(("Max Latency(us)".into(), WIDTH, mean(|means| means.max_us)));
-        columns.push(("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))));
+/// A column: title, width, and the cell of a point.
+type Cell = (String, usize, String);
+
+/// The columns with more times than the first: the `values` beside work, or the `means` of a blocked program
+/// on request.
+fn times(block: &Block<'_>, point: &Point, means: Option<Means>, values: &Values) -> Vec<Cell> {
+    let is_full = has_word(block, "full");
+    if block.benchmark.is_beside_work {
+        return values.columns(is_full);
     }
+    let mean = |of: fn(Means) -> f64| two_digits(means.map(of));
+    let columns = [
+        ("Min Latency(us)".into(), WIDTH, mean(|means| means.min_us)),
+        ("Max Latency(us)".into(), WIDTH, mean(|means| means.max_us)),
+        ("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))),
+    ];
+    if is_full { columns.into() } else { Vec::new() }
+}
+
+/// The columns of `point` behind those of its length and of its first number: those with `times`, and those
+/// that OSU prints on request, in its order.
+fn columns(block: &Block<'_>, point: &Point, times: Vec<Cell>) -> Vec<Cell> {
+    let (words, is_rate) = (requested(block), is_rate(block));
+    let mut columns = times;
     if words.clone().any(|word| word == VALIDATION) {
         let outcome = match (point.check.status, block.benchmark.numbers.is_remote()) {
             (CheckStatus::Pass, false) => "Pass",

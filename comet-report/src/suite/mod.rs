@@ -51,8 +51,9 @@ pub struct Benchmark {
     pub title: &'static str,
     /// Its numbers.
     pub numbers: Numbers,
-    /// True if a row has the times of the operation beside work, of the operation alone and of the work, on the
-    /// rank that takes longest beside work, and the hidden share of the longer part.
+    /// True if a row has the times of the operation beside work, of the operation alone and of the work, and the
+    /// hidden share: in IMB of the longer part, on the rank that takes longest beside work, in OSU of the
+    /// operation, by the means over all ranks.
     pub is_beside_work: bool,
     /// True if a command line without names runs it.
     pub is_default: bool,

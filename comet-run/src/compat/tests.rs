@@ -9,6 +9,7 @@ use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 mod imb;
 mod p2p;
 mod remote;
+mod unblocked;
 
 fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()
