@@ -208,8 +208,9 @@ variants_of() { # NAME
     local quick='-m 4:16 -i 20 -x 2' check=-c counts=''
     # Ranks of MPICH spin while they share CPUs, so that the default counts take minutes.
     [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
-    # Sums of OSU 7.4 do not pass its own check, and rows of several pairs lack percentiles.
-    [[ ! $1 =~ ^osu_i?(all)?reduce$ ]] || check=
+    # Sums of OSU 7.4 do not pass its own check, unblocked ones in parts neither; rows of several pairs
+    # lack percentiles.
+    [[ ! $1 =~ ^osu_(i?(all)?reduce|ireduce_scatter(_block)?)$ ]] || check=
     if [[ $1 =~ ^osu_(put|get_bw|get_latency|get_acc|acc|fop|cas) ]]; then
         variants_of_remote "$1" "$quick" "$counts"
         return

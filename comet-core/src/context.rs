@@ -9,7 +9,7 @@ use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::driver::Pace;
-use crate::error::Result;
+use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::Blocks;
@@ -206,7 +206,7 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     /// Checks after `n_runs` runs of an operation.
-    pub(crate) fn checker(&self, n_runs: u64) -> Checker {
+    pub fn checker(&self, n_runs: u64) -> Checker {
         Checker::new(n_runs, self.corrupt).of_blocks(self.blocks)
     }
 
@@ -235,8 +235,9 @@ impl<'a, T: Transport> Context<'a, T> {
         let before = t.usage();
         for index in 0..pace.n_batches() {
             let due_ns = self.start_together(series, index)?;
+            let mut laps = Laps::default();
             let start_ns = t.now_ns();
-            let mut laps = Laps::from(start_ns);
+            laps.start(start_ns);
             for _ in 0..pace.repetitions {
                 op.run_in_laps(t, &mut laps)?;
             }
@@ -347,8 +348,9 @@ impl<'a, T: Transport> Context<'a, T> {
         self.settle(series, op)?;
         for _ in 0..pace.n_batches() {
             t.barrier()?;
+            let mut laps = Laps::default();
             let start_ns = t.now_ns();
-            let mut laps = Laps::from(start_ns);
+            laps.start(start_ns);
             // The barrier after the last operation is within too: what other ranks still do would
             // otherwise be part of the loop that is subtracted.
             for _ in 0..pace.repetitions {
@@ -367,6 +369,22 @@ impl<'a, T: Transport> Context<'a, T> {
             }
         }
         self.discard_first(series);
+        Ok(())
+    }
+
+    /// Takes the [start](Transport::startup_ns) of this rank, which is over, as each sample of `series`.
+    ///
+    /// # Errors
+    /// [`Unsupported`](TransportErrorKind::Unsupported) if nobody read the clock then.
+    pub fn recall_startup(&mut self, series: usize) -> Result<()> {
+        let Some([start_ns, end_ns]) = self.transport.startup_ns() else {
+            let text = "needs the time of the start, which this transport does not take";
+            return Err(TransportError::new(TransportErrorKind::Unsupported, text));
+        };
+        for _ in 0..self.pace.n_samples {
+            let sample = Sample { start_ns, end_ns, ..Sample::default() };
+            self.keep(series, sample, &Laps::default());
+        }
         Ok(())
     }
 

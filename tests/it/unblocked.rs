@@ -195,3 +195,33 @@ fn bo_05_in_simulation_the_hidden_share_of_a_broadcast_is_its_closed_form() {
         assert!((percent - 100.0 * share).abs() < 0.1, "{percent} is not {share}");
     }
 }
+
+#[test]
+fn bo_09_the_start_of_all_ranks_has_whole_milliseconds_and_exact_ones_in_the_record() {
+    let folder = Folder::new();
+    let output = folder.run("osu_init --ranks=3 --transport=shm --out r.jsonl").success();
+    let lines: Vec<&str> =
+        output.stdout.lines().filter(|line| !line.starts_with("# note")).collect();
+    let [title, times] = lines[..] else { panic!("{output:#?}") };
+    assert_eq!(title, "# OSU MPI Init Test v7.4");
+    let records = folder.records("r.jsonl");
+    let points: Vec<&Value> = records.points().collect();
+    let [point] = points[..] else { panic!("one point") };
+    assert_eq!((&point["status"], &point["reps"]["n"]), (&"ok".into(), &1.into()));
+    let exact = point["samples"]["data"].as_array().expect("samples").iter();
+    let exact: Vec<u64> = exact.map(|ns| ns.as_u64().expect("a time")).collect();
+    assert!(exact.len() == 3 && exact.iter().all(|ns| *ns > 0), "{exact:?}");
+    let whole: Vec<u64> = exact.iter().map(|ns| ns / 1_000_000).collect();
+    let [min, max] = [whole.iter().min(), whole.iter().max()].map(|ms| ms.expect("three"));
+    let mean = whole.iter().sum::<u64>() / 3;
+    assert_eq!(times, format!("nprocs: 3, min: {min} ms, max: {max} ms, avg: {mean} ms"));
+    let hello = folder.run("osu_hello --ranks=3 --transport=shm").success();
+    let hello = hello.prints("# OSU MPI Hello World Test v7.4\n");
+    hello.prints("This is a test with 3 processes\n");
+    // Nobody starts simulated ranks.
+    let line = "osu/init -n 2 -t sim --launches 1 --out s.jsonl";
+    folder
+        .run(line)
+        .code(6)
+        .prints("needs the time of the start, which this transport does not take");
+}

@@ -12,7 +12,7 @@ use crate::kernel::MAX_SERIES;
 use crate::transport::Transport;
 
 /// Times of the laps of one interval, in nanoseconds; a lap that ends several times has their sum.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Laps {
     /// The end of the last lap, or the start of the interval.
     last_ns: u64,
@@ -20,10 +20,10 @@ pub struct Laps {
 }
 
 impl Laps {
-    /// The laps of an interval that starts at `start_ns`.
+    /// Starts the first lap at `start_ns`, by one store: all else was made before the interval.
     #[inline]
-    pub(super) fn from(start_ns: u64) -> Self {
-        Self { last_ns: start_ns, of_each_ns: [0; MAX_SERIES] }
+    pub(super) fn start(&mut self, start_ns: u64) {
+        self.last_ns = start_ns;
     }
 
     /// Ends lap number `index`, which began when the one before ended.

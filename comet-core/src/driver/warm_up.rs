@@ -27,9 +27,11 @@ impl<T: Transport> Conductor<'_, T> {
     ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
-        if self.is_fixed() {
+        if self.is_fixed() || case.info.is_once {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
+            let settle = if case.info.is_once { [0; MAX_SERIES] } else { pace.settle };
+            let pace = Pace { settle, ..pace };
             let warm_up = vec![WarmUpTimes::default(); case.info.series.len()];
             let found = Found { probe, is_steady: true, warm_up };
             return Ok(Some(self.point(case, (found, pace, None), [0; MAX_SERIES])));
@@ -93,12 +95,14 @@ impl<T: Transport> Conductor<'_, T> {
         n_warmup: [u32; MAX_SERIES],
     ) -> CaseState {
         let (settings, Found { probe, is_steady, warm_up }) = (self.settings, found);
-        let slices = match (settings.samples, counts) {
+        let n_wanted = if case.info.is_once { Some(1) } else { settings.samples };
+        let slices = match (n_wanted, counts) {
             (Some(n_samples), _) => rules::of_samples(settings, n_samples),
             (None, None) => settings.slices,
             (None, Some(counts)) => counts.slices_of(settings.slices),
         };
         let n_samples = match counts {
+            _ if case.info.is_once => 1,
             Some(_) if settings.samples.is_none() => slices.max_samples,
             _ => probe::slice_samples(settings, slices, probe, pace.repetitions),
         };
@@ -113,7 +117,7 @@ impl<T: Transport> Conductor<'_, T> {
             probe,
             pace: Pace { n_samples, ..pace },
             slices,
-            n_left: settings.samples,
+            n_left: n_wanted,
             n_warmup,
             is_steady,
             warm_up,

@@ -275,6 +275,8 @@ pub struct KernelInfo {
     /// About the number of messages of one operation, of all ranks, where messages carry it out; the
     /// time of a simulation follows from it.
     pub messages_per_op: fn(&Case, &World<'_>) -> u64,
+    /// True if its operation happens once in a launch: one sample, and nothing to warm up.
+    pub is_once: bool,
     /// True if the buffers of an operation may be others than those of the one before.
     pub is_movable: bool,
     /// True if its checks look at what arrived; without, no record calls its points verified.
@@ -313,6 +315,7 @@ impl KernelInfo {
             },
             bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
             messages_per_op: |_, _| 2,
+            is_once: false,
             is_movable: true,
             is_checked: true,
             is_touchable: false,

@@ -9,6 +9,7 @@ pub(crate) mod messages;
 pub mod multi_lat;
 pub mod neighbours;
 pub mod remote;
+pub mod startup;
 pub mod unblocked;
 
 use comet_core::kernel::prelude::*;
@@ -18,6 +19,7 @@ use crate::imb::collective::Plain;
 use atomics::Atomic;
 use neighbours::Among;
 use remote::Remote;
+use startup::Startup;
 use unblocked::{Unblocked, UnblockedAmong};
 
 /// The kernels of the suite.
@@ -64,6 +66,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Atomic::<1>),
             &Timed(Atomic::<2>),
             &Timed(Atomic::<3>),
+            &Startup::<false>,
+            &Startup::<true>,
         ]
     }
 }

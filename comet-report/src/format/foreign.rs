@@ -34,8 +34,8 @@ pub(super) trait Layout {
     }
 
     /// Text before the rows of a block; the first point of the block before it where that is the same
-    /// benchmark on the same ranks.
-    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String;
+    /// benchmark on the same ranks. It may come with the first row, where that needs several points.
+    fn head(&mut self, block: &Block<'_>, before: Option<&Point>) -> String;
 
     /// The lines that become complete with a point with numbers, or with one whose data arrived wrong
     /// where there is such a row.

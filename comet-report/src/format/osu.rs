@@ -65,7 +65,12 @@ struct Osu {
     has_profile: bool,
     /// The case beside work at hand.
     open: beside_work::Open,
+    /// The head of its block, if it is not written yet.
+    late_head: Option<LateHead>,
 }
+
+/// A head that is written with the first row, and the first point of the block before, on the same ranks.
+struct LateHead(Option<Point>);
 
 impl Osu {
     /// Takes in the rate of `point`, and returns the row that is complete.
@@ -120,37 +125,14 @@ impl Layout for Osu {
         }
     }
 
-    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String {
-        let origin = block.origin();
-        let is_varied = is_varied(block);
-        let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
-        let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
-        let of = |point: &Point| (window(point), graph(point));
-        // The title of one-sided benchmarks stands above each table.
-        let before = before.filter(|_| !block.benchmark.numbers.is_remote());
-        let goes_on = before.is_some_and(|before| of(before) == of(block.first));
-        let mut text = if goes_on { String::new() } else { banner(block) };
-        let titles = titles(block);
-        let size = printed_bytes(block, block.first);
-        if size.is_some() && block.benchmark.name != NO_DATATYPE {
-            text += &format!("# Datatype: {}.\n", datatype(block.first));
+    /// That of a block beside work comes with its first row: figures are on the last point of a case.
+    fn head(&mut self, block: &Block<'_>, before: Option<&Point>) -> String {
+        self.late_head = None;
+        if block.benchmark.is_beside_work && block.first.measured().is_some() {
+            self.late_head = Some(LateHead(before.map(Point::without_samples)));
+            return String::new();
         }
-        text += &format!("# note: {origin}\n");
-        let is_made =
-            |point: &Point| figure(point, GRAPH_NS).is_some() || point.numbers().is_none();
-        if block.benchmark.numbers == Numbers::Neighbours && !is_made(block.first) {
-            text += "# note: no graph is made, as messages need none on this transport\n";
-        }
-        if is_varied {
-            return text + &head_of_windows();
-        }
-        let width = if size.is_some() { WIDTH } else { 0 };
-        text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
-        text.extend(titles.iter().map(|title| format!("{title:>width$}")));
-        let of_times = times(block, block.first, None, &Values::default());
-        let columns = columns(block, block.first, of_times).into_iter();
-        text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
-        text + "\n"
+        head_of(block, before)
     }
 
     fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
@@ -161,29 +143,18 @@ impl Layout for Osu {
         if !is_ok && !has_word(block, VALIDATION) {
             return None;
         }
-        if block.benchmark.is_beside_work {
-            let none = || (point.clone(), Values::default());
-            let (point, values) = if is_ok { self.open.add(point)? } else { none() };
-            return Some(row_beside_work(block, &point, &values));
+        if block.benchmark.numbers == Numbers::Startup {
+            return Some(row_of_startup(block, point));
         }
-        let means = Means::of(point).filter(|_| is_ok);
-        let size = printed_bytes(block, point);
-        let values = match block.benchmark.numbers {
-            Numbers::Bandwidth | Numbers::RemoteRate => vec![megabytes_per_s(point, means)],
-            Numbers::MessageRate => {
-                let rate = megabytes_per_s(point, means);
-                vec![rate, per_message(rate, sent_bytes(point))]
-            }
-            _ => vec![means.map(|means| means.avg_us)],
-        };
-        let width = if size.is_some() { WIDTH } else { ALONE_WIDTH };
-        let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
-        let values = values.into_iter().take(titles(block).len());
-        text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
-        let of_times = times(block, point, means, &Values::default());
-        let columns = columns(block, point, of_times).into_iter();
-        text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
-        Some(text + "\n")
+        if !block.benchmark.is_beside_work {
+            return Some(row_of(block, point));
+        }
+        let none = || (point.clone(), Values::default());
+        let (point, values) = if is_ok { self.open.add(point)? } else { none() };
+        let head = self.late_head.take().map_or(String::new(), |LateHead(before)| {
+            head_of(&Block { first: &point, ..*block }, before.as_ref())
+        });
+        Some(head + &row_beside_work(block, &point, &values))
     }
 
     fn close(&mut self) -> String {
@@ -197,6 +168,81 @@ impl Layout for Osu {
         }
         text
     }
+}
+
+/// Text before the rows of `block`; `before` is the first point of the block before it, of the same
+/// benchmark on the same ranks.
+fn head_of(block: &Block<'_>, before: Option<&Point>) -> String {
+    let origin = block.origin();
+    let is_varied = is_varied(block);
+    let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
+    let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
+    let of = |point: &Point| (window(point), graph(point));
+    // The title of one-sided benchmarks stands above each table.
+    let before = before.filter(|_| !block.benchmark.numbers.is_remote());
+    let goes_on = before.is_some_and(|before| of(before) == of(block.first));
+    let mut text = if goes_on { String::new() } else { banner(block) };
+    let titles = titles(block);
+    let size = printed_bytes(block, block.first);
+    if size.is_some() && block.benchmark.name != NO_DATATYPE {
+        text += &format!("# Datatype: {}.\n", datatype(block.first));
+    }
+    text += &format!("# note: {origin}\n");
+    let is_made = |point: &Point| figure(point, GRAPH_NS).is_some() || point.numbers().is_none();
+    if block.benchmark.numbers == Numbers::Neighbours && !is_made(block.first) {
+        text += "# note: no graph is made, as messages need none on this transport\n";
+    }
+    if is_varied {
+        return text + &head_of_windows();
+    }
+    if block.benchmark.numbers == Numbers::Startup {
+        return text;
+    }
+    let width = if size.is_some() { WIDTH } else { 0 };
+    text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
+    text.extend(titles.iter().map(|title| format!("{title:>width$}")));
+    let of_times = times(block, block.first, None, &Values::default());
+    let columns = columns(block, block.first, of_times).into_iter();
+    text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
+    text + "\n"
+}
+
+/// The row of `point`, of a program whose cases are one series each.
+fn row_of(block: &Block<'_>, point: &Point) -> String {
+    let means = Means::of(point).filter(|_| point.numbers().is_some());
+    let size = printed_bytes(block, point);
+    let values = match block.benchmark.numbers {
+        Numbers::Bandwidth | Numbers::RemoteRate => vec![megabytes_per_s(point, means)],
+        Numbers::MessageRate => {
+            let rate = megabytes_per_s(point, means);
+            vec![rate, per_message(rate, sent_bytes(point))]
+        }
+        _ => vec![means.map(|means| means.avg_us)],
+    };
+    let width = if size.is_some() { WIDTH } else { ALONE_WIDTH };
+    let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
+    let values = values.into_iter().take(titles(block).len());
+    text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
+    let of_times = times(block, point, means, &Values::default());
+    let columns = columns(block, point, of_times).into_iter();
+    text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
+    text + "\n"
+}
+
+/// The line about a start: the number of ranks, with their times in whole milliseconds but where they only
+/// say hello.
+fn row_of_startup(block: &Block<'_>, point: &Point) -> String {
+    let n_ranks = or_dash(procs(point));
+    if block.benchmark.name == "osu_hello" {
+        return format!("This is a test with {n_ranks} processes\n");
+    }
+    let ms_of_ranks = Means::of_ranks(point, None).unwrap_or_default();
+    let ms_of_ranks: Vec<u64> = ms_of_ranks.into_iter().map(|us| whole(us / 1e3)).collect();
+    let n_sampled = ms_of_ranks.len().max(1) as u64;
+    let mean = ms_of_ranks.iter().sum::<u64>() / n_sampled;
+    let (min, max) = (ms_of_ranks.iter().min(), ms_of_ranks.iter().max());
+    let (min, max) = (or_dash(min.copied()), or_dash(max.copied()));
+    format!("nprocs: {n_ranks}, min: {min} ms, max: {max} ms, avg: {mean} ms\n")
 }
 
 /// The row of an unblocked collective: of `point`, with its times beside work, and the `values`.
@@ -217,6 +263,7 @@ fn banner(block: &Block<'_>) -> String {
     let title = format!("# OSU MPI {} v7.4\n{legend}", block.benchmark.title);
     match block.benchmark.numbers {
         Numbers::MessageRate => (),
+        Numbers::Startup => return title,
         numbers if numbers.is_remote() => return title_of_remote(block),
         Numbers::Neighbours => return format!("{}\n{title}", graph(block.first)),
         _ => return format!("\n{title}"),

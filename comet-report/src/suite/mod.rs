@@ -86,6 +86,8 @@ pub enum Numbers {
     Reduction,
     /// The same of a barrier, which has no length.
     Barrier,
+    /// The time of the start of all ranks: the least, the largest and the mean, or their number alone.
+    Startup,
     /// The same of a collective among neighbours, below the time to make their graph.
     Neighbours,
     /// The time of a transfer to or from the memory of another rank, and its rate where there is one.
@@ -120,6 +122,7 @@ impl Numbers {
             Self::Parallel(_) | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
+            Self::Startup => 's',
             Self::Neighbours => 'n',
             Self::Remote
             | Self::RemoteElement
@@ -155,7 +158,7 @@ impl Numbers {
 
     /// True if it has more than one length.
     pub fn has_lengths(self) -> bool {
-        !matches!(self, Self::Barrier | Self::RemoteElement)
+        !matches!(self, Self::Barrier | Self::Startup | Self::RemoteElement)
     }
 
     /// The class of such kernels.
@@ -180,7 +183,7 @@ impl Numbers {
             | Self::RoundTrips
             | Self::Messages(_)
             | Self::Neighbours => Class::Collective,
-            Self::Barrier => Class::Synchronisation,
+            Self::Barrier | Self::Startup => Class::Synchronisation,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency,
-    Reduction, Remote, RemoteElement, RemoteRate,
+    Reduction, Remote, RemoteElement, RemoteRate, Startup,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
@@ -134,6 +134,8 @@ const PROGRAMS: &[Benchmark] = &[
     row("osu_get_bw", "MPI_Get Bandwidth Test", RemoteRate, "osu/get_bw", Definition::TestNode),
     row("osu_put_bibw", "MPI_Put Bi-directional Bandwidth Test", RemoteRate,
         "osu/put_bibw", Definition::TestNode),
+    row("osu_init", "Init Test", Startup, "osu/init", Definition::CallMean),
+    row("osu_hello", "Hello World Test", Startup, "osu/hello", Definition::CallMean),
 ];
 
 /// One-sided programs whose elements can be chosen.

@@ -129,9 +129,17 @@ pub(super) fn translate(
     if asked.is_beside_work && numbers == Numbers::Barrier {
         asked.words.set("--warm-up", BEFORE_UNBLOCKED_BARRIERS);
     }
+    if numbers == Numbers::Startup
+        && let Some((name, _)) = options.first()
+    {
+        let sentence = format!("{program}: {name} has no meaning for a start (leave it out)");
+        return Err(Stop::Wrong(sentence));
+    }
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     let what = if is_of_pairs(numbers) { "a pair" } else { "a collective of OSU" };
-    require_two(program, what, &asked.words, around)?;
+    if numbers != Numbers::Startup {
+        require_two(program, what, &asked.words, around)?;
+    }
     asked.translation(known.name, around)
 }
 
@@ -407,7 +415,7 @@ impl Asked<'_> {
         if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }
-        if !matches!(self.numbers, Numbers::Barrier | Numbers::RemoteElement) {
+        if self.numbers.has_lengths() {
             words.set("--sizes", doubling(self.min, self.max));
         }
         self.set_elements();

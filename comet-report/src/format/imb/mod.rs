@@ -83,7 +83,7 @@ impl Layout for Imb {
         if block.benchmark.numbers.counts_all() { p2p::refused(block, point) } else { None }
     }
 
-    fn head(&self, block: &Block<'_>, _: Option<&Point>) -> String {
+    fn head(&mut self, block: &Block<'_>, _: Option<&Point>) -> String {
         if block.benchmark.numbers.counts_all() {
             return p2p::head(block);
         }

@@ -74,7 +74,9 @@ impl Open {
         }
         self.series.push((name, Means::of(point)?));
         let values = self.values()?;
-        let overlapped = std::mem::take(self).overlapped?;
+        let mut overlapped = std::mem::take(self).overlapped?;
+        // The last point of a case holds its figures.
+        overlapped.figures.clone_from(&point.figures);
         Some((overlapped, values))
     }
 

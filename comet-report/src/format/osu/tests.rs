@@ -282,3 +282,33 @@ fn a_case_beside_work_has_no_row_before_its_last_lap_and_a_failed_one_has_no_tim
         .collect();
     assert_eq!(cells, [["1024", "-", "-", "-", "-", "Fail"]]);
 }
+
+#[test]
+fn figures_of_a_case_beside_work_stand_on_its_last_point_and_are_printed() {
+    let figure = |name: &str, value| crate::record::Derived {
+        name: name.into(),
+        formula: "as the transport says".into(),
+        value: Some(value),
+    };
+    let with = |kernel, figures: Vec<crate::record::Derived>, layout: Option<&str>| {
+        let mut records = beside_work(kernel, BESIDE_WORK);
+        let points = records.iter_mut().filter_map(|record| match record {
+            Record::Point(point) => Some(point),
+            _ => None,
+        });
+        let mut last = None;
+        for point in points {
+            let layout = layout.map(|name| (LAYOUT.to_owned(), Param::Label(name.into())));
+            point.params.0.extend(layout);
+            last = Some(point);
+        }
+        last.expect("six points").figures = figures;
+        text_with(records, "")
+    };
+    let text = with("ineighbor_alltoall", vec![figure(GRAPH_NS, 12_345.0)], None);
+    let line =
+        "Time took to create topology graph:12.35 us.\n\n# OSU MPI Non-blocking Neighborhood ";
+    assert!(text.contains(line), "{text}");
+    let text = with("ibcast", vec![figure(DATA_BYTES, 512.0)], Some("vector:8:4"));
+    assert!(text.contains("  62.50               512\n"), "{text}");
+}

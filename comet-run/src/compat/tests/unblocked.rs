@@ -81,3 +81,11 @@ fn bo_03_programs_between_one_host_and_all_others_are_refused_with_another() {
         assert_eq!(refusal(&format!("{program} -m 8")), expected);
     }
 }
+
+#[test]
+fn programs_of_the_start_take_no_options_of_messages() {
+    check("osu_init", "run OSU:osu_init --rules osu --format osu");
+    check("osu_hello --ranks=1", "run OSU:osu_hello --rules osu --format osu --ranks=1");
+    let sentence = refusal("osu_init -m 8");
+    assert_eq!(sentence, "osu_init: -m has no meaning for a start (leave it out)");
+}
