@@ -27,7 +27,10 @@ LEAST_US = 0.005
 OF_MESSAGES = "Msg/sec"
 # OSU: MB of 10^6 bytes a second.
 OF_RATE = "(MB/s)"
-MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE)
+# OSU: an unblocked operation alone, behind the times beside work and of the work.
+OF_PURE = "Pure Comm.(us)"
+BESIDE_WORK = ["Overall(us)", "Compute(us)", OF_PURE, "Overlap(%)"]
+MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE, OF_PURE)
 
 
 def main(paths):
@@ -97,8 +100,11 @@ def times_of_text(lines):
             columns = words
         elif line.startswith("# Size") and "MB/s" in line:
             columns = ["#bytes", OF_RATE]
+        elif OF_PURE in line:
+            columns = (["#bytes"] if line.startswith("# Size") else []) + BESIDE_WORK
         elif words and all(is_number(word) for word in words):
-            length = 0 if len(words) == 1 or columns[:1] == ["#repetitions"] else int(words[0])
+            has_length = len(words) > 1 and columns[:1] not in (["#repetitions"], BESIDE_WORK[:1])
+            length = int(words[0]) if has_length else 0
             # OSU: the length and the mean; a barrier has the mean alone. Rates of messages have more
             # digits than the times beside them.
             means = [title for title in columns if title in MEANS]

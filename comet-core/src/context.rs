@@ -1,5 +1,6 @@
 //! What a kernel sees while it runs: its transport, buffers, and the timed loop.
 
+mod laps;
 mod made;
 
 use std::cell::OnceCell;
@@ -8,7 +9,7 @@ use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::driver::Pace;
-use crate::error::Result;
+use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::Blocks;
@@ -16,6 +17,8 @@ use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
 use crate::transport::{Rank, Tag, Transport, Usage};
+
+pub use laps::Laps;
 
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
@@ -55,6 +58,12 @@ pub(crate) trait Repeated<T> {
     /// One repetition.
     fn run(&mut self, t: &T) -> Result<()>;
 
+    /// One repetition, which ends its laps.
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, _laps: &mut Laps) -> Result<()> {
+        self.run(t)
+    }
+
     /// The end of all repetitions of an interval, inside of it.
     fn conclude(&mut self, t: &T) -> Result<()>;
 }
@@ -81,6 +90,12 @@ impl<T: Transport, R: Repeated<T>> Repeated<T> for BeforeBarrier<'_, R> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.0.run(t)?;
+        t.barrier()
+    }
+
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        self.0.run_in_laps(t, laps)?;
         t.barrier()
     }
 
@@ -191,7 +206,7 @@ impl<'a, T: Transport> Context<'a, T> {
     }
 
     /// Checks after `n_runs` runs of an operation.
-    pub(crate) fn checker(&self, n_runs: u64) -> Checker {
+    pub fn checker(&self, n_runs: u64) -> Checker {
         Checker::new(n_runs, self.corrupt).of_blocks(self.blocks)
     }
 
@@ -220,13 +235,15 @@ impl<'a, T: Transport> Context<'a, T> {
         let before = t.usage();
         for index in 0..pace.n_batches() {
             let due_ns = self.start_together(series, index)?;
+            let mut laps = Laps::default();
             let start_ns = t.now_ns();
+            laps.start(start_ns);
             for _ in 0..pace.repetitions {
-                op.run(t)?;
+                op.run_in_laps(t, &mut laps)?;
             }
             op.conclude(t)?;
             let end_ns = t.now_ns();
-            self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() });
+            self.keep(series, Sample { start_ns, end_ns, due_ns, ..Sample::default() }, &laps);
         }
         self.discard_first(series);
         self.note_usage(before);
@@ -331,11 +348,13 @@ impl<'a, T: Transport> Context<'a, T> {
         self.settle(series, op)?;
         for _ in 0..pace.n_batches() {
             t.barrier()?;
+            let mut laps = Laps::default();
             let start_ns = t.now_ns();
+            laps.start(start_ns);
             // The barrier after the last operation is within too: what other ranks still do would
             // otherwise be part of the loop that is subtracted.
             for _ in 0..pace.repetitions {
-                op.run(t)?;
+                op.run_in_laps(t, &mut laps)?;
                 t.barrier()?;
             }
             op.conclude(t)?;
@@ -345,10 +364,27 @@ impl<'a, T: Transport> Context<'a, T> {
             }
             let reference_ns = Some(t.now_ns() - end_ns);
             if self.rank() == TEST_NODE {
-                self.keep(series, Sample { start_ns, end_ns, reference_ns, ..Sample::default() });
+                let sample = Sample { start_ns, end_ns, reference_ns, ..Sample::default() };
+                self.keep(series, sample, &laps);
             }
         }
         self.discard_first(series);
+        Ok(())
+    }
+
+    /// Takes the [start](Transport::startup_ns) of this rank, which is over, as each sample of `series`.
+    ///
+    /// # Errors
+    /// [`Unsupported`](TransportErrorKind::Unsupported) if nobody read the clock then.
+    pub fn recall_startup(&mut self, series: usize) -> Result<()> {
+        let Some([start_ns, end_ns]) = self.transport.startup_ns() else {
+            let text = "needs the time of the start, which this transport does not take";
+            return Err(TransportError::new(TransportErrorKind::Unsupported, text));
+        };
+        for _ in 0..self.pace.n_samples {
+            let sample = Sample { start_ns, end_ns, ..Sample::default() };
+            self.keep(series, sample, &Laps::default());
+        }
         Ok(())
     }
 
@@ -381,17 +417,23 @@ impl<'a, T: Transport> Context<'a, T> {
         self.usage = since.map(|since| since.plus(self.usage.unwrap_or_default()));
     }
 
-    /// Keeps a sample in the reserved buffer.
+    /// Keeps a sample in the reserved buffer, and one of each lap.
     #[inline]
-    fn keep(&mut self, series: usize, sample: Sample) {
+    fn keep(&mut self, series: usize, sample: Sample, laps: &Laps) {
         let is_skewed = self.pace.skew_ns > 0 && self.starts_together(series);
-        self.samples[series].push(Sample { is_skewed, ..sample });
+        let sample = Sample { is_skewed, ..sample };
+        self.samples[series].push(sample);
+        for (index, of_lap) in self.info.laps_of(series).enumerate() {
+            let end_ns = sample.start_ns + laps.ns(index);
+            self.samples[of_lap].push(Sample { end_ns, reference_ns: None, ..sample });
+        }
     }
 
     /// Drops the batches that are slow because they are the first.
     fn discard_first(&mut self, series: usize) {
-        let samples = &mut self.samples[series];
-        samples.drain(..samples.len().min(self.pace.n_discarded as usize));
+        for samples in &mut self.samples[series..self.info.laps_of(series).end] {
+            samples.drain(..samples.len().min(self.pace.n_discarded as usize));
+        }
     }
 
     #[inline]

@@ -98,6 +98,8 @@ struct Own {
     /// Messages that have found their receive, which has not looked yet.
     delivered: RefCell<HashMap<RecvId, Message>>,
     next_id: Cell<RecvId>,
+    /// Time from the start of all ranks to that of this one, in nanoseconds.
+    started_ns: u64,
     /// Windows made so far, by context.
     n_windows: RefCell<HashMap<u32, u64>>,
 }
@@ -189,7 +191,7 @@ pub fn run_corrupting<R: Send>(
             group: Group::whole(rank, n_ranks),
             topology: topology.clone(),
             shared: Arc::clone(&shared),
-            own: Rc::new(Own { rank, ..Own::default() }),
+            own: Rc::new(Own { rank, started_ns: elapsed_ns(shared.start), ..Own::default() }),
         })
     };
     std::thread::scope(|threads| {
@@ -206,6 +208,11 @@ pub fn run_corrupting<R: Send>(
 /// If `f` panics.
 pub fn run_alone<R: Send>(f: impl Fn(&Local) -> R + Sync) -> R {
     run(1, f).pop().expect("one rank returns one result")
+}
+
+/// Time since `start` in nanoseconds.
+fn elapsed_ns(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Local {
@@ -449,8 +456,12 @@ impl Transport for Local {
         self.group.global(rank)
     }
 
+    fn startup_ns(&self) -> Option<[u64; 2]> {
+        Some([0, self.own.started_ns])
+    }
+
     fn now_ns(&self) -> u64 {
-        u64::try_from(self.shared.start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        elapsed_ns(self.shared.start)
     }
 
     fn clock(&self) -> ClockInfo {

@@ -8,7 +8,9 @@ use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 use comet_core::words::count;
 
+use crate::comet::barrier;
 use crate::guarded::Guarded;
+use crate::rates;
 
 /// The way in which a collective is carried out: the transport's own, or one of the library.
 pub(crate) static ALGORITHM: Axis = Axis::choice(
@@ -84,6 +86,7 @@ pub(crate) enum Form {
 use Form::{Even, Typed, Uneven};
 
 /// A collective of a family.
+#[derive(Clone, Copy)]
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
@@ -142,6 +145,37 @@ pub(crate) fn moved_bytes(spec: &Spec, case: &Case, n_ranks: usize) -> u64 {
     match (spec.is_shared, spec.form) {
         (true, Even) => (n_ranks * part_bytes(spec, case, 0, n_ranks)) as u64,
         _ => length_bytes(case),
+    }
+}
+
+/// Rates of a reduce-scatter that shares a vector out in parts of the form of `SPEC`, by what is moved of it.
+struct OfShared<const IS_EVEN: bool>;
+
+impl<const IS_EVEN: bool> OfShared<IS_EVEN> {
+    const SPEC: Spec = shared("", if IS_EVEN { Even } else { Uneven }, "", &[]);
+    const RATES: [Rate; 2] = [
+        Rate {
+            kind: RateKind::Algorithm,
+            formula: "length_bytes / time",
+            per_op: |case, world| moved_bytes(&Self::SPEC, case, world.n_ranks) as f64,
+        },
+        Rate {
+            kind: RateKind::Bus,
+            formula: "(P-1)/P x length_bytes / time",
+            per_op: |case, world| {
+                let share = rates::others(world) / world.n_ranks as f64;
+                share * moved_bytes(&Self::SPEC, case, world.n_ranks) as f64
+            },
+        },
+    ];
+}
+
+/// The rates of the collective of `spec`.
+pub(crate) const fn rates_of(spec: &Spec) -> &'static [Rate] {
+    match (spec.is_shared, spec.form) {
+        (true, Even) => const { &OfShared::<true>::RATES },
+        (true, _) => const { &OfShared::<false>::RATES },
+        _ => rates::of_collective(spec.kind),
     }
 }
 
@@ -222,7 +256,8 @@ pub(crate) fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64
     let (length, n_ranks) = (length_bytes(case), world.n_ranks as u64);
     let (one, all) = (length, length.saturating_mul(n_ranks));
     let of_buffers = match spec.kind {
-        Kind::Barrier => 0,
+        // What a rank lingers with before it enters, when the call is proved.
+        Kind::Barrier => 16 * barrier::LINGER_VECTOR_LENGTH as u64,
         Kind::Broadcast => one,
         Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => one.saturating_mul(2),
         Kind::ReduceScatter if spec.is_shared => one.saturating_mul(2),
@@ -245,6 +280,56 @@ pub(crate) fn messages_per_op(spec: &Spec, case: &Case, world: &World<'_>) -> u6
     let call = collective(spec, case, |rank| part_bytes(spec, case, rank, n_ranks), n_ranks);
     let by = algorithm(spec.kind, case).ok().flatten();
     by.unwrap_or_else(|| algorithm::automatic(&call, n_ranks)).n_messages(&call, n_ranks)
+}
+
+/// Calls of one rank in turn, with their buffers.
+pub(crate) trait Calls<T: Transport> {
+    /// Puts test data into the buffers, and begins with the first call.
+    fn fill(&mut self, seeds: Seeds);
+
+    /// The next call with the transport that carries it out, its input and its output.
+    fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]);
+
+    /// Compares the output with what the last call puts there.
+    fn check(&mut self, check: &mut Checker);
+
+    /// Carries other calls, which are never timed, out by `run`, and checks them.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn prove(
+        &mut self,
+        t: &T,
+        check: &mut Checker,
+        run: impl FnMut(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()>;
+}
+
+/// Blocked calls of one rank.
+pub(crate) struct Blocked<C>(pub(crate) C);
+
+impl<T: Transport, C: Calls<T>> Operation<T> for Blocked<C> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.0.fill(seeds);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let (t, call, buffers) = self.0.next(t);
+        call.run(t, buffers)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.0.check(check);
+    }
+
+    /// The call that is timed, and those that are not.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        self.0.fill(check.seeds());
+        self.run(t)?;
+        self.0.check(check);
+        self.0.prove(t, check, |t, call, buffers| call.run(t, buffers))
+    }
 }
 
 /// One rank's part.
@@ -312,24 +397,29 @@ impl<T: Transport> Part<T> {
         Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, input, output })
     }
 
-    /// Puts test data into the buffers, and begins with the first call.
-    pub(crate) fn fill(&mut self, seeds: Seeds) {
+    /// Roots of the calls, in turn.
+    #[cfg(test)]
+    pub(crate) fn roots(&self) -> Vec<Rank> {
+        self.calls.iter().map(|of| of.call().root()).collect()
+    }
+}
+
+impl<T: Transport> Calls<T> for Part<T> {
+    fn fill(&mut self, seeds: Seeds) {
         self.next = 0;
         let Self { rank, n_ranks, calls, input, output, .. } = self;
         fill(calls[0].call(), (*rank, *n_ranks), seeds, [input.bytes(), output.bytes()]);
     }
 
-    /// The next call, with the input and the output.
     #[inline]
-    pub(crate) fn next(&mut self) -> (&mut Prepared<T>, [&mut [u8]; 2]) {
+    fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]) {
         let Self { calls, next, input, output, .. } = self;
         let index = *next;
         *next = if index + 1 == calls.len() { 0 } else { index + 1 };
-        (&mut calls[index], [input.bytes(), output.bytes()])
+        (t, &mut calls[index], [input.bytes(), output.bytes()])
     }
 
-    /// Compares the output with what the last call puts there.
-    pub(crate) fn check(&mut self, check: &mut Checker) {
+    fn check(&mut self, check: &mut Checker) {
         let Self { rank, n_ranks, is_in_place, calls, next, input, output, .. } = self;
         let last = calls[(*next + calls.len() - 1) % calls.len()].call();
         if !*is_in_place || check.n_runs() == 1 {
@@ -339,30 +429,22 @@ impl<T: Transport> Part<T> {
         output.check(check, "the output");
     }
 
-    /// Carries calls with other roots and with uneven parts out by `run`, and checks them.
-    ///
-    /// # Errors
-    /// If the transport fails.
-    pub(crate) fn prove(
+    /// Calls with other roots, and with uneven parts.
+    fn prove(
         &mut self,
+        t: &T,
         check: &mut Checker,
-        mut run: impl FnMut(&mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+        mut run: impl FnMut(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
     ) -> Result<()> {
         let Self { rank, n_ranks, proofs, input, output, .. } = self;
         let at = (*rank, *n_ranks);
         for proof in proofs {
             fill(proof.call(), at, check.seeds(), [input.bytes(), output.bytes()]);
-            run(proof, [input.bytes(), output.bytes()])?;
+            run(t, proof, [input.bytes(), output.bytes()])?;
             compare(proof.call(), at, output.bytes(), check);
             input.check(check, "the input");
             output.check(check, "the output");
         }
         Ok(())
-    }
-
-    /// Roots of the calls, in turn.
-    #[cfg(test)]
-    pub(crate) fn roots(&self) -> Vec<Rank> {
-        self.calls.iter().map(|of| of.call().root()).collect()
     }
 }

@@ -43,6 +43,7 @@ pub mod imb_io;
 pub mod imb_nbc;
 pub mod imb_p2p;
 pub mod imb_rma;
+mod in_flight;
 pub mod model;
 pub mod naive;
 pub mod osu;

@@ -424,7 +424,7 @@ fn every_buffer_of_a_window_is_verified() {
 #[test]
 fn collectives_in_place_are_verified() {
     let trials = trials_at(&PLACE, 1);
-    assert_eq!(trials.len(), 17 * 5, "all but broadcasts and barriers");
+    assert_eq!(trials.len(), 30 * 5, "all but broadcasts and barriers");
     for trial in trials {
         let n_idle = n_idle(&trial.case, trial.topology.n_ranks());
         trial.passes(n_idle);

@@ -5,9 +5,17 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
 
 use comet_core::transport::Rank;
+use nix::time::{ClockId, clock_gettime};
 
 /// The clock of all ranks, as in the record.
 pub(crate) const CLOCK: &str = "CLOCK_MONOTONIC";
+
+/// [`CLOCK`], which is one clock for all processes of a machine, in nanoseconds.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+    now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
+}
 
 /// Random number of the running kernel.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";

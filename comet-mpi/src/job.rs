@@ -14,6 +14,7 @@ use comet_core::waiting::Waiting;
 use mpi::environment;
 use mpi::topology::SimpleCommunicator;
 
+use crate::clock;
 use crate::guard::{Guard, OnFailure};
 use crate::level::ThreadLevel;
 use crate::native::{self, Comm, Failure, Library};
@@ -70,6 +71,7 @@ pub struct Job {
     rank: Rank,
     n_ranks: usize,
     n_ranks_here: usize,
+    startup_ns: Option<[u64; 2]>,
 }
 
 impl std::fmt::Debug for Job {
@@ -178,11 +180,14 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
     native::obey(vitals)?;
     let guard = Guard { vitals, on_failure: config.on_failure };
     let guard = native::fork(|rank| guard.watch(rank)).map_err(io::Error::from)?;
+    let before_ns = clock::now_ns();
     let library = Library::initialise(config.level, vitals, guard).ok_or(JoinError::Again)?;
+    let startup_ns = Some([before_ns, clock::now_ns()]);
     if library.level < config.level {
         return Err(JoinError::Level { asked: config.level, granted: library.level });
     }
-    Job::of(Comm::duplicate_world()?, library, vitals, config.on_failure)
+    let job = Job::of(Comm::duplicate_world()?, library, vitals, config.on_failure)?;
+    Ok(Job { startup_ns, ..job })
 }
 
 /// Makes this process a rank of the job of `comm`, a communicator of the program, which initialises
@@ -216,6 +221,7 @@ impl Job {
             library: Rc::new(library),
             vitals,
             on_failure,
+            startup_ns: None,
         };
         vitals.number(job.rank, job.n_ranks);
         vitals.begin(Phase::Running);
@@ -305,6 +311,11 @@ impl Job {
     /// `MPI_Finalize` does not return.
     pub fn end_with(&self, code: u8) {
         self.vitals.end_with(code);
+    }
+
+    /// The clock before and after `MPI_Init_thread`, if this process called it.
+    pub(crate) fn startup_ns(&self) -> Option<[u64; 2]> {
+        self.startup_ns
     }
 
     pub(crate) fn comm(&self) -> &Rc<Comm> {

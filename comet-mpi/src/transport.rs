@@ -26,7 +26,6 @@ use comet_core::transport::{
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::time::{ClockId, clock_gettime};
 
 use crate::clock::{self, CLOCK};
 use crate::guard::OnFailure;
@@ -54,6 +53,7 @@ pub struct Mpi {
     is_one_node: bool,
     n_ranks_of_job: usize,
     clock_domain: u64,
+    startup_ns: Option<[u64; 2]>,
     vitals: &'static Vitals,
     on_failure: OnFailure,
     /// The lines of ranks 0 and 1 of the whole job, where these two can share some.
@@ -96,6 +96,7 @@ impl Mpi {
             is_one_node: job.is_one_node(),
             n_ranks_of_job: job.n_ranks(),
             clock_domain: clock::domain(CLOCK, job.rank()),
+            startup_ns: job.startup_ns(),
             vitals: job.vitals(),
             on_failure: job.on_failure(),
             lines: None,
@@ -380,11 +381,13 @@ impl Transport for Mpi {
         self.group.global(rank)
     }
 
-    /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
+    fn startup_ns(&self) -> Option<[u64; 2]> {
+        self.startup_ns
+    }
+
     #[inline]
     fn now_ns(&self) -> u64 {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-        now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
+        clock::now_ns()
     }
 
     fn usage(&self) -> Option<Usage> {

@@ -53,6 +53,15 @@ struct Own {
     collectives: Collectives,
     heap: Rc<Heap>,
     n_fruitless: Cell<u32>,
+    /// The clock before the process of the rank was made, and once it was ready; not read in models.
+    startup_ns: Cell<Option<[u64; 2]>>,
+}
+
+/// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine, in nanoseconds.
+#[inline]
+pub(crate) fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
+    now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
 }
 
 impl fmt::Debug for Shm {
@@ -81,8 +90,15 @@ impl Shm {
             collectives: Collectives::new(segment, remote, rank),
             heap: Rc::new(heap),
             n_fruitless: Cell::new(0),
+            startup_ns: Cell::new(None),
         };
         Self { group: Group::whole(rank, segment.n_ranks()), topology, own: Rc::new(own) }
+    }
+
+    /// This rank, ready now, whose process was made at `forked_ns`.
+    pub(crate) fn since(self, forked_ns: u64) -> Self {
+        self.own.startup_ns.set(Some([forked_ns, now_ns()]));
+        self
     }
 
     /// This rank once more, with the same state.
@@ -350,11 +366,13 @@ impl Transport for Shm {
         self.group.global(rank)
     }
 
-    /// `CLOCK_MONOTONIC`, which is one clock for all processes of a machine.
+    fn startup_ns(&self) -> Option<[u64; 2]> {
+        self.own.startup_ns.get()
+    }
+
     #[inline]
     fn now_ns(&self) -> u64 {
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("Linux has a monotonic clock");
-        now.tv_sec().unsigned_abs() * 1_000_000_000 + now.tv_nsec().unsigned_abs()
+        now_ns()
     }
 
     fn usage(&self) -> Option<Usage> {

@@ -39,8 +39,8 @@ const RULES: &[[&str; 3]] = &[
     [
         "",
         "now_ns(",
-        "comet-core/src/conformance/ comet-core/src/context.rs comet-core/src/driver/ \
-         comet-core/src/local.rs comet-core/src/sync/ comet-core/src/transport/ \
+        "comet-core/src/conformance/ comet-core/src/context.rs comet-core/src/context/laps.rs \
+         comet-core/src/driver/ comet-core/src/local.rs comet-core/src/sync/ comet-core/src/transport/ \
          comet-kernels/src/comet/barrier.rs comet-mpi/ comet-shm/ comet-sim/ tests/it/truth/",
     ],
     [

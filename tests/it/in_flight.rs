@@ -123,7 +123,9 @@ fn in_simulation_the_hidden_share_of_a_broadcast_is_its_closed_form() {
             let of_name = figures.flatten().find(|figure| figure["name"] == name);
             of_name.and_then(|figure| figure["value"].as_f64())
         };
-        for (name, part) in [("overlap_share", pure), ("overlap_share_imb_nbc", work)] {
+        for (name, part) in
+            [("overlap_share", pure), ("overlap_share_imb_nbc", work), ("overlap_share_osu", pure)]
+        {
             let found = figure(name).expect("the figure has a value");
             assert!((found - hidden / part).abs() < 1e-12, "{name} on {n_ranks} ranks: {found}");
         }

@@ -26,4 +26,5 @@ mod simulation;
 mod storage;
 mod support;
 mod truth;
+mod unblocked;
 mod windows;

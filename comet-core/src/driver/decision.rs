@@ -210,7 +210,7 @@ mod tests {
             repetitions: 10,
             n_samples: 20,
             n_discarded: 1,
-            settle: [3, 0, 7, u32::MAX],
+            settle: [3, 0, 7, u32::MAX, 1, 2],
             sync: StartSync::Window,
             window_ns: 20_000,
             skew_ns: 8,

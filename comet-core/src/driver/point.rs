@@ -92,41 +92,50 @@ impl Readings {
         self.medians_ns.clear();
     }
 
-    /// Adds the samples of one slice, an operation of which is expected to take `expected_ns`; says
-    /// how many of them are invalid.
-    fn add(
-        &mut self,
-        slice: Vec<RankSamples>,
+    /// True for each sample of a slice that counts, an operation of which is expected to take `expected_ns`.
+    fn validity(
+        &self,
+        slice: &[RankSamples],
         repetitions: u32,
         starts: &Starts,
         expected_ns: Option<f64>,
         arrangement: Arrangement,
-    ) -> usize {
-        let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
-        let groups: Vec<&[RankSamples]> = RankSamples::by_group(&slice, arrangement).collect();
-        let n_before: usize = self.slice_lengths.iter().sum();
-        let n_values = u64::from(repetitions) * u64::from(self.divisor);
+    ) -> Vec<bool> {
         let of_operation_ns = self.median_ns().map(|ns| ns * f64::from(self.divisor));
         let median_ns = of_operation_ns.or(expected_ns).map(|ns| ns * f64::from(repetitions));
-        let (mut values, mut n_invalid) = (Vec::with_capacity(n_samples), 0);
-        for index in 0..n_samples {
+        let is_valid = |of_ranks: Vec<Sample>| {
+            // Of what was not probed the sample itself has the time.
+            let of_sample_ns = || of_ranks.iter().map(|of| of.elapsed_ns()).max().map(real);
+            starts.is_valid(&of_ranks, median_ns.or_else(of_sample_ns))
+        };
+        let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
+        let groups: Vec<&[RankSamples]> = RankSamples::by_group(slice, arrangement).collect();
+        let are_valid = |index| groups.iter().all(|group| is_valid(samples_of(group, index)));
+        (0..n_samples).map(are_valid).collect()
+    }
+
+    /// Adds the samples of one slice, of which those count that are `valid`.
+    fn add(
+        &mut self,
+        slice: Vec<RankSamples>,
+        repetitions: u32,
+        valid: &[bool],
+        arrangement: Arrangement,
+    ) {
+        let groups: Vec<&[RankSamples]> = RankSamples::by_group(&slice, arrangement).collect();
+        let n_samples = slice.first().map_or(0, |of_rank| of_rank.samples.len());
+        let n_before: usize = self.slice_lengths.iter().sum();
+        let n_values = u64::from(repetitions) * u64::from(self.divisor);
+        let mut values = Vec::with_capacity(n_samples);
+        for (index, _) in valid.iter().enumerate().filter(|(_, is_valid)| **is_valid) {
             let of_group = |group: &&[RankSamples]| {
-                let of_ranks: Vec<Sample> =
-                    group.iter().map(|of_rank| of_rank.samples[index]).collect();
-                // Of what was not probed the sample itself has the time.
-                let of_sample_ns = || of_ranks.iter().map(|of| of.elapsed_ns()).max().map(real);
-                let is_valid = starts.is_valid(&of_ranks, median_ns.or_else(of_sample_ns));
-                is_valid.then(|| self.definition.value_ns(&of_ranks, n_values))
+                self.definition.value_ns(&samples_of(group, index), n_values)
             };
             // The slowest group stands for all.
-            let of_groups: Option<Vec<f64>> = groups.iter().map(of_group).collect();
-            if let Some(slowest_ns) = of_groups.and_then(|ns| ns.into_iter().reduce(f64::max)) {
-                values.push(slowest_ns);
-            } else {
-                self.invalid.push(n_before + index);
-                n_invalid += 1;
-            }
+            values.extend(groups.iter().map(of_group).reduce(f64::max));
         }
+        let invalid = valid.iter().enumerate().filter(|(_, is_valid)| !**is_valid);
+        self.invalid.extend(invalid.map(|(index, _)| n_before + index));
         self.medians_ns.extend(median(&values));
         self.values_ns.push(values);
         self.slice_lengths.push(n_samples);
@@ -137,8 +146,12 @@ impl Readings {
                 of_rank.samples.extend(of_slice.samples);
             }
         }
-        n_invalid
     }
+}
+
+/// Sample number `index` of each rank of a group.
+fn samples_of(group: &[RankSamples], index: usize) -> Vec<Sample> {
+    group.iter().map(|of_rank| of_rank.samples[index]).collect()
 }
 
 impl CaseState {
@@ -158,21 +171,28 @@ impl CaseState {
         self.usage = self.usage.map_or(usage, |sum| usage.map(|of_slice| sum.plus(of_slice)));
         let slice = by_series(gathered, self.series.len());
         let arrangement = self.case.arrangement();
-        let (mut n_invalid, mut n_taken) = (0, 0);
+        let (mut n_invalid, mut n_taken, mut n_series) = (0, 0, 0);
+        let mut valid = Vec::new();
         for (index, ranks) in slice.into_iter().enumerate() {
-            let (name, readings) = (self.case.info.series[index].name, &mut self.series[index]);
-            require_samples(name, readings.definition, &ranks, arrangement)?;
-            n_taken = ranks.first().map_or(0, |of_rank| of_rank.samples.len());
-            let expected_ns = self.probe.series_ns[index];
-            let repetitions = self.pace.repetitions;
-            n_invalid += readings.add(ranks, repetitions, &self.starts, expected_ns, arrangement);
+            let (series, readings) = (&self.case.info.series[index], &mut self.series[index]);
+            require_samples(series.name, readings.definition, &ranks, arrangement)?;
+            let (repetitions, starts) = (self.pace.repetitions, &self.starts);
+            // Laps count with the interval that they are parts of.
+            if !series.is_lap {
+                let expected_ns = self.probe.series_ns[index];
+                valid = readings.validity(&ranks, repetitions, starts, expected_ns, arrangement);
+                n_taken = valid.len();
+                n_invalid += valid.iter().filter(|is_valid| !**is_valid).count();
+                n_series += 1;
+            }
+            readings.add(ranks, repetitions, &valid, arrangement);
         }
         let n_switches = usage.map_or(0, |of_slice| of_slice.involuntary_switches);
         self.n_disturbed += u32::from(settings.rules.is_preempted(n_switches, n_taken));
-        self.starts.slice_ended(n_invalid, n_taken * self.series.len());
+        self.starts.slice_ended(n_invalid, n_taken * n_series);
         self.n_slices += 1;
         // Slices in which most windows failed do not count: after three of them there are none.
-        self.n_counted += u32::from(2 * n_invalid <= n_taken * self.series.len());
+        self.n_counted += u32::from(2 * n_invalid <= n_taken * n_series);
         self.spent_ns += took_ns;
         self.last_end_ns = end_ns;
         let n_valid = u32::try_from(n_taken - n_invalid.min(n_taken)).unwrap_or(u32::MAX);
@@ -246,9 +266,12 @@ impl CaseState {
         is_spent || self.is_narrow(settings.rules, self.slices) != Some(false)
     }
 
-    /// True if the spread of every series is as small as the rules want it; `None` without a target.
+    /// True if the spread of every series but laps is as small as the rules want it; `None` without a
+    /// target.
     fn is_narrow(&self, rules: Rules, slices: Slices) -> Option<bool> {
-        let of_each = |is_narrow: &dyn Fn(&Readings) -> bool| self.series.iter().all(is_narrow);
+        let of_each = |is_narrow: &dyn Fn(&Readings) -> bool| {
+            self.case.info.timed_series().all(|index| is_narrow(&self.series[index]))
+        };
         if rules == Rules::Skampi {
             return Some(of_each(&|readings| {
                 let trimmed = Trimmed::of(&readings.all_ns(), 0.25);
@@ -309,7 +332,7 @@ impl CaseState {
                 definition: readings.definition,
                 bytes_per_op: (series.bytes_per_op)(&moved, world),
                 amounts_per_op: series.amounts_per_op(&moved, world),
-                n_warmup: n_warmup[index],
+                n_warmup: n_warmup[case.info.timed_with(index)],
                 warm_up: std::mem::take(&mut warm_up[index]),
                 interval: Interval::of_medians(&slice_medians_ns).map(with_clock),
                 p90_interval: Interval::of_quantile(&slices, 0.90, SEED).map(with_clock),

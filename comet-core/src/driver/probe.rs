@@ -179,7 +179,13 @@ mod tests {
     };
 
     fn probe(ns: f64) -> Probe {
-        Probe { series_ns: [Some(ns), None, None, None], sample_ns: ns, start_ns: 0.0 }
+        of([Some(ns), None], ns)
+    }
+
+    fn of([first, second]: [Option<f64>; 2], sample_ns: f64) -> Probe {
+        let mut series_ns = [None; MAX_SERIES];
+        series_ns[..2].copy_from_slice(&[first, second]);
+        Probe { series_ns, sample_ns, start_ns: 0.0 }
     }
 
     #[test]
@@ -199,11 +205,7 @@ mod tests {
     #[test]
     fn a_slow_series_limits_the_interval_of_a_fast_one() {
         let settings = Settings::of(Profile::Quick);
-        let probe = Probe {
-            series_ns: [Some(1.0), Some(100_000.0), None, None],
-            sample_ns: 0.0,
-            start_ns: 0.0,
-        };
+        let probe = of([Some(1.0), Some(100_000.0)], 0.0);
         assert_eq!(repetitions(&settings, Timing::Batched, CLOCK, probe), 10);
     }
 

@@ -300,7 +300,7 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
 mod tests {
     use super::*;
     use crate::definition::Quantity;
-    use crate::kernel::AxisUse;
+    use crate::kernel::{AxisUse, MAX_SERIES};
 
     static PUT: KernelInfo = KernelInfo {
         name: "put",
@@ -343,7 +343,7 @@ mod tests {
             let clock =
                 ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
             let (case, of_ranks) = (Case::new(&SEND, &[length]), (limits, 2));
-            let slow = Probe { series_ns: [Some(1e12), None, None, None], ..Probe::default() };
+            let slow = Probe { series_ns: [Some(1e12); MAX_SERIES], ..Probe::default() };
             let counts = Rules::ImbP2p.counts(&case, clock, slow, repetitions, of_ranks).unwrap();
             assert_eq!((counts.repetitions, counts.settle), expected, "{length} {repetitions:?}");
         };

@@ -27,9 +27,11 @@ impl<T: Transport> Conductor<'_, T> {
     ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
         let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
-        if self.is_fixed() {
+        if self.is_fixed() || case.info.is_once {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
+            let settle = if case.info.is_once { [0; MAX_SERIES] } else { pace.settle };
+            let pace = Pace { settle, ..pace };
             let warm_up = vec![WarmUpTimes::default(); case.info.series.len()];
             let found = Found { probe, is_steady: true, warm_up };
             return Ok(Some(self.point(case, (found, pace, None), [0; MAX_SERIES])));
@@ -93,12 +95,14 @@ impl<T: Transport> Conductor<'_, T> {
         n_warmup: [u32; MAX_SERIES],
     ) -> CaseState {
         let (settings, Found { probe, is_steady, warm_up }) = (self.settings, found);
-        let slices = match (settings.samples, counts) {
+        let n_wanted = if case.info.is_once { Some(1) } else { settings.samples };
+        let slices = match (n_wanted, counts) {
             (Some(n_samples), _) => rules::of_samples(settings, n_samples),
             (None, None) => settings.slices,
             (None, Some(counts)) => counts.slices_of(settings.slices),
         };
         let n_samples = match counts {
+            _ if case.info.is_once => 1,
             Some(_) if settings.samples.is_none() => slices.max_samples,
             _ => probe::slice_samples(settings, slices, probe, pace.repetitions),
         };
@@ -113,7 +117,7 @@ impl<T: Transport> Conductor<'_, T> {
             probe,
             pace: Pace { n_samples, ..pace },
             slices,
-            n_left: settings.samples,
+            n_left: n_wanted,
             n_warmup,
             is_steady,
             warm_up,
@@ -196,7 +200,14 @@ impl<T: Transport> Conductor<'_, T> {
         let mut series_ns = [None; MAX_SERIES];
         let (mut is_steady, mut warm_up) = (true, Vec::new());
         let slice = by_series(gathered, case.info.series.len());
-        for (ns, ranks) in series_ns.iter_mut().zip(&slice) {
+        let mut period_of_all_ns = 0.0;
+        for (index, (ns, ranks)) in series_ns.iter_mut().zip(&slice).enumerate() {
+            // The times of laps are those of the series that they are parts of.
+            if case.info.series[index].is_lap {
+                warm_up.push(WarmUpTimes::default());
+                continue;
+            }
+            period_of_all_ns += ranks.first().and_then(period_ns).unwrap_or(0.0);
             let of_ranks = ranks.iter().filter_map(|of_rank| warm(of_rank, pace.repetitions));
             let slowest = of_ranks.max_by(|a, b| a.0.total_cmp(&b.0));
             *ns = slowest.as_ref().map(|(median_ns, ..)| *median_ns);
@@ -205,14 +216,14 @@ impl<T: Transport> Conductor<'_, T> {
             warm_up.push(WarmUpTimes { block_medians_ns, operation_ns: *ns });
         }
         let probe = Probe { series_ns, sample_ns: 0.0, start_ns: 0.0 };
-        let sample_ns: f64 = slice.iter().filter_map(|ranks| period_ns(ranks.first()?)).sum();
         let batch_ns = probe.batch_ns(pace.repetitions);
         // Between two steps lies more than between two samples.
-        let sample_ns = if n_steps > 1 { batch_ns } else { sample_ns.max(batch_ns) };
+        let sample_ns = if n_steps > 1 { batch_ns } else { period_of_all_ns.max(batch_ns) };
+        let n_series = case.info.timed_series().count();
         // Each operation that is not timed is started together as well.
         let start_ns =
             match case.info.timing_under(self.settings.definition(case.info)).starts_together() {
-                true => (sample_ns - batch_ns) / real(slice.len() as u64),
+                true => (sample_ns - batch_ns) / real(n_series as u64),
                 false => 0.0,
             };
         Found { probe: Probe { sample_ns, start_ns, ..probe }, is_steady, warm_up }

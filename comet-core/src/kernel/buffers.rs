@@ -15,6 +15,7 @@ use std::hint::black_box;
 use super::check::{Checker, Seeds};
 use super::info::KernelInfo;
 use super::operation::Operation;
+use crate::context::Laps;
 use crate::error::Result;
 use crate::transport::{Transport, Work};
 
@@ -195,6 +196,14 @@ impl<'p, T: Transport> Others<'p, T> {
         let part = |_| Ok(Box::new(make()?) as Box<dyn Operation<T> + 'p>);
         Ok(Self { parts: (0..n_parts).map(part).collect::<Result<_>>()?, next: 0, buffers })
     }
+
+    /// The part whose turn it is.
+    #[inline]
+    fn next(&mut self) -> &mut (dyn Operation<T> + 'p) {
+        let index = self.next;
+        self.next = if index + 1 == self.parts.len() { 0 } else { index + 1 };
+        &mut *self.parts[index]
+    }
 }
 
 /// Number of parts for `n_runs` runs of a case that needs `part_bytes` bytes: no more than there are
@@ -216,11 +225,19 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let index = self.next;
-        self.next = if index + 1 == self.parts.len() { 0 } else { index + 1 };
+        let (buffers, part) = (self.buffers, self.next());
+        match buffers {
+            Buffers::Touched(touch) => part.run_touched(t, touch),
+            _ => part.run(t),
+        }
+    }
+
+    /// Kernels whose messages are touched have no laps.
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
         match self.buffers {
-            Buffers::Touched(touch) => self.parts[index].run_touched(t, touch),
-            _ => self.parts[index].run(t),
+            Buffers::Touched(_) => self.run(t),
+            _ => self.next().run_in_laps(t, laps),
         }
     }
 

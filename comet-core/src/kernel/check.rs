@@ -148,8 +148,11 @@ impl Checker {
         }
     }
 
-    /// The first mismatch, if there is one.
-    pub(crate) fn result(self) -> Result<(), KernelError> {
+    /// Ends the check.
+    ///
+    /// # Errors
+    /// The first mismatch.
+    pub fn result(self) -> Result<(), KernelError> {
         self.found.map_or(Ok(()), Err)
     }
 }

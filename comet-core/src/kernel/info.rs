@@ -1,6 +1,7 @@
 //! Descriptions of kernels, which need no running transport.
 
 use std::fmt;
+use std::ops::Range;
 
 use super::axis::{AxisUse, HOPS, LENGTH_BYTES};
 use super::case::Case;
@@ -9,7 +10,7 @@ use super::world::World;
 use crate::definition::{Definition, Quantity};
 
 /// The most series that one kernel may measure.
-pub const MAX_SERIES: usize = 4;
+pub const MAX_SERIES: usize = 6;
 
 /// Kind of communication of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,6 +117,9 @@ pub struct Series {
     pub rates: &'static [Rate],
     /// Operations of one run, one after the other, of which the time of one is the mean.
     pub n_turns: fn(&Case) -> u32,
+    /// True if it is a part of the intervals of the last series before it that is none, which [ends
+    /// it](crate::context::Laps).
+    pub is_lap: bool,
 }
 
 impl Series {
@@ -129,7 +133,14 @@ impl Series {
             bytes_per_op: |_, _| None,
             rates: &[],
             n_turns: |_| 1,
+            is_lap: false,
         }
+    }
+
+    /// A part of the intervals of the series before it: the mean of the ranks, whichever definition is asked
+    /// for.
+    pub const fn lap(name: &'static str) -> Self {
+        Self { is_lap: true, ..Self::of(name, Quantity::OpTime, Definition::CallMean) }
     }
 
     /// One way of a message of [`LENGTH_BYTES`], half of a round trip.
@@ -264,6 +275,8 @@ pub struct KernelInfo {
     /// About the number of messages of one operation, of all ranks, where messages carry it out; the
     /// time of a simulation follows from it.
     pub messages_per_op: fn(&Case, &World<'_>) -> u64,
+    /// True if its operation happens once in a launch: one sample, and nothing to warm up.
+    pub is_once: bool,
     /// True if the buffers of an operation may be others than those of the one before.
     pub is_movable: bool,
     /// True if its checks look at what arrived; without, no record calls its points verified.
@@ -302,6 +315,7 @@ impl KernelInfo {
             },
             bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
             messages_per_op: |_, _| 2,
+            is_once: false,
             is_movable: true,
             is_checked: true,
             is_touchable: false,
@@ -347,8 +361,27 @@ impl KernelInfo {
 
     /// The definition of a series if `wanted` is asked for.
     pub fn definition_under(&self, series: usize, wanted: Option<Definition>) -> Definition {
-        let own = self.series[series].definition;
-        wanted.filter(|definition| self.class.admits(*definition)).unwrap_or(own)
+        let Series { definition: own, is_lap, .. } = self.series[series];
+        let admits = |definition: &Definition| !is_lap && self.class.admits(*definition);
+        wanted.filter(admits).unwrap_or(own)
+    }
+
+    /// The series with operations of their own: all but laps.
+    pub fn timed_series(&self) -> impl Iterator<Item = usize> + use<> {
+        let series = self.series;
+        (0..series.len()).filter(|index| !series[*index].is_lap)
+    }
+
+    /// The laps of `series`.
+    pub fn laps_of(&self, series: usize) -> Range<usize> {
+        let is_lap = |series: &&Series| series.is_lap;
+        let n_laps = self.series[series + 1..].iter().take_while(is_lap).count();
+        series + 1..series + 1 + n_laps
+    }
+
+    /// The series whose operations are timed in `series`: itself, or that of a lap.
+    pub fn timed_with(&self, series: usize) -> usize {
+        self.timed_series().take_while(|index| *index <= series).last().unwrap_or(series)
     }
 
     /// How operations follow each other if the definition `wanted` is asked for.

@@ -7,7 +7,7 @@ use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
 use super::info::{Class, KernelInfo};
 use super::world::World;
-use crate::context::{Context, Repeated};
+use crate::context::{Context, Laps, Repeated};
 use crate::error::{KernelError, Result, TransportError};
 use crate::transport::Transport;
 use comet_stats::Summary;
@@ -23,6 +23,17 @@ pub trait Operation<T: Transport> {
     /// # Errors
     /// If the transport fails.
     fn run(&mut self, t: &T) -> Result<()>;
+
+    /// The same with the end of each [lap](super::Series::lap) of its series; one piece of code with
+    /// [`run`](Self::run), which is verified.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        let _ = laps;
+        self.run(t)
+    }
 
     /// What ends the operations of an interval, before its second clock read: a fence or a flush after many
     /// transfers. Allocates nothing.
@@ -154,7 +165,7 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
 
     fn verify(&self, cx: &mut Context<'_, T>, case: &Case) -> Result<(), KernelError> {
         let mut check = cx.checker(1);
-        for series in 0..P::INFO.series.len() {
+        for series in P::INFO.timed_series() {
             let Some((_, part)) = self.0.part(cx, case, series)? else { continue };
             match cx.buffers() {
                 Buffers::Same => verify(cx, part, &mut check)?,
@@ -170,7 +181,7 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
         if P::INFO.class != Class::Contention {
             cx.have_all_repeat();
         }
-        for series in 0..P::INFO.series.len() {
+        for series in P::INFO.timed_series() {
             match self.0.part(cx, case, series)? {
                 Some((duty, part)) if cx.buffers() == Buffers::Same => {
                     found = found.and(measure(cx, series, duty, part)?);
@@ -243,6 +254,11 @@ impl<T: Transport, P: Operation<T>> Repeated<T> for OfPart<'_, P> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.0.run(t)
+    }
+
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        self.0.run_in_laps(t, laps)
     }
 
     #[inline]

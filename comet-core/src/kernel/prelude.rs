@@ -5,7 +5,7 @@ pub use super::{
     Kernel, KernelInfo, LENGTH_BYTES, LOCAL_N, Operation, Pairing, Participants, Pattern, Rate,
     RateKind, Role, Seeds, Series, Side, Timed, Timing, VECTOR_LENGTH, WINDOW, World,
 };
-pub use crate::context::Context;
+pub use crate::context::{Context, Laps};
 pub use crate::definition::{Definition, Quantity};
 pub use crate::error::Result;
 pub use crate::pattern;

@@ -107,6 +107,12 @@ pub trait Transport: RawTransport + Sized {
         None
     }
 
+    /// Readings of the clock of this rank before and after the one call that made it a rank of the job, or
+    /// before its process was made and once it was ready. `None` where nobody read the clock.
+    fn startup_ns(&self) -> Option<[u64; 2]> {
+        None
+    }
+
     /// Number of `rank`, which is one of this transport, in the whole job.
     fn global_rank(&self, rank: Rank) -> Rank;
 

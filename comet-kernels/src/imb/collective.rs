@@ -42,10 +42,9 @@ use comet_core::kernel::prelude::*;
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Typed, Uneven};
 use crate::calls::{
-    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_PLACE, BY_ROOT, Part, Spec,
-    VECTORS, moved_bytes, shared, spec,
+    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_PLACE, BY_ROOT, Blocked, Part,
+    Spec, VECTORS, moved_bytes, shared, spec,
 };
-use crate::rates;
 
 #[rustfmt::skip] // One kernel a line.
 const SPECS: [Spec; 18] = [
@@ -72,49 +71,6 @@ const SPECS: [Spec; 18] = [
 /// The kernel number `INDEX` of the family; see the [module](self).
 pub(crate) struct Plain<const INDEX: usize>;
 
-impl<T: Transport> Operation<T> for Part<T> {
-    fn fill(&mut self, seeds: Seeds) {
-        Self::fill(self, seeds);
-    }
-
-    #[inline]
-    fn run(&mut self, t: &T) -> Result<()> {
-        let (call, buffers) = self.next();
-        call.run(t, buffers)
-    }
-
-    fn check(&mut self, check: &mut Checker) {
-        Self::check(self, check);
-    }
-
-    /// The call that is timed, and those with other roots and uneven parts.
-    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        Self::fill(self, check.seeds());
-        self.run(t)?;
-        Self::check(self, check);
-        self.prove(check, |call, buffers| call.run(t, buffers))
-    }
-}
-
-impl<const INDEX: usize> Plain<INDEX> {
-    /// Rates of a reduce-scatter that shares a vector out, by what is moved of it.
-    const RATES_OF_SHARED: [Rate; 2] = [
-        Rate {
-            kind: RateKind::Algorithm,
-            formula: "length_bytes / time",
-            per_op: |case, world| moved_bytes(&SPECS[INDEX], case, world.n_ranks) as f64,
-        },
-        Rate {
-            kind: RateKind::Bus,
-            formula: "(P-1)/P x length_bytes / time",
-            per_op: |case, world| {
-                let share = rates::others(world) / world.n_ranks as f64;
-                share * moved_bytes(&SPECS[INDEX], case, world.n_ranks) as f64
-            },
-        },
-    ];
-}
-
 impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
     const INFO: KernelInfo = KernelInfo {
         name: SPECS[INDEX].name,
@@ -134,20 +90,18 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         },
         series: &[Series::completion("call")
             .moving(|case, world| Some(moved_bytes(&SPECS[INDEX], case, world.n_ranks)))
-            .rated(match SPECS[INDEX].is_shared {
-                true => &Self::RATES_OF_SHARED,
-                false => rates::of_collective(SPECS[INDEX].kind),
-            })],
+            .rated(calls::rates_of(&SPECS[INDEX]))],
         admits: |case, world| calls::admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| calls::bytes_per_rank(&SPECS[INDEX], case, world),
         messages_per_op: |case, world| calls::messages_per_op(&SPECS[INDEX], case, world),
         has_layouts: !SPECS[INDEX].kind.is_reduction(),
         ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })
     };
-    type Part = Part<T>;
+    type Part = Blocked<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case, Prepared::new)?)))
+        let part = Part::new(&SPECS[INDEX], cx, case, Prepared::new)?;
+        Ok(Some((Duty::Together, Blocked(part))))
     }
 }
 

@@ -14,8 +14,9 @@
 //!
 //! **Reports**: the times t_pure, t_ovrl and t_CPU from the first start to the last finish over all
 //! ranks. From their medians follow the hidden share of the shorter part, (t_pure + t_CPU - t_ovrl)
-//! / min(t_pure, t_CPU), and that of the longer, clipped to 0..1, which IMB-NBC prints for the rank
-//! with the largest t_ovrl: 1 if all of it is hidden, 0 if none is.
+//! / min(t_pure, t_CPU), that of the longer, clipped to 0..1, which IMB-NBC prints for the rank
+//! with the largest t_ovrl, and that of the operation, as OSU has it: 1 if all of it is hidden, 0 if
+//! none is.
 //!
 //! **Rate**: `length_bytes` / time, of one message of the operation alone; as for the blocked ones.
 //!
@@ -32,10 +33,8 @@
 //! stage alone is hidden. Work as long as the operation makes both shares alike; where the
 //! operation does not go on while a rank works, they are near 0, also below where starting costs.
 
-use comet_core::collective::{Kind, Prepared};
+use comet_core::collective::Kind;
 use comet_core::kernel::prelude::*;
-
-use comet_core::busy::Busy;
 
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Uneven};
@@ -43,18 +42,12 @@ use crate::calls::{
     self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_ROOT, Part, Spec, VECTORS,
     moved_bytes, spec,
 };
-use crate::comet::barrier;
-use crate::overlap::{WORK_US, shares_of};
+use crate::in_flight::{BY_WORK, Flight, Parts};
+use crate::overlap::{self, shares_of};
 use crate::rates;
 
-/// Numbers of the series.
-const PURE: usize = 0;
-const COMPUTE: usize = 2;
-
-/// Work beside an operation of which no time is known yet, in nanoseconds.
-const UNKNOWN_NS: u64 = 1000;
-
-const BY_WORK: AxisUse = AxisUse::of(&WORK_US, "0");
+/// What is timed in the series.
+const TIMED: [Parts; 3] = [Parts::Call, Parts::Both, Parts::Work];
 
 /// The two kernels of a collective: beside work, and alone.
 struct Row {
@@ -105,102 +98,6 @@ pub(crate) struct Overlap<const INDEX: usize>;
 
 /// The same alone.
 pub(crate) struct Pure<const INDEX: usize>;
-
-/// One rank's part of one series.
-pub(crate) struct Side<T: Transport> {
-    series: usize,
-    part: Part<T>,
-    busy: Busy,
-    after: Tag,
-    is_barrier: bool,
-}
-
-/// Starts `call`, does `work`, and waits.
-#[inline]
-fn beside<T: Transport>(
-    t: &T,
-    call: &mut Prepared<T>,
-    [input, output]: [&mut [u8]; 2],
-    work: impl FnOnce(),
-) -> Result<()> {
-    t.scope(|s| {
-        let request = s.unblocked_collective(call, input, output)?;
-        work();
-        request.wait()
-    })
-}
-
-impl<T: Transport> Side<T> {
-    fn new(
-        spec: &Spec,
-        cx: &Context<'_, T>,
-        case: &Case,
-        (series, work_ns): (usize, u64),
-    ) -> Result<Self> {
-        let part = Part::new(spec, cx, case, Prepared::unblocked)?;
-        let (busy, is_barrier) = (cx.busy(work_ns), spec.kind == Kind::Barrier);
-        Ok(Self { series, part, busy, after: cx.tag(0), is_barrier })
-    }
-}
-
-impl<T: Transport> Operation<T> for Side<T> {
-    fn fill(&mut self, seeds: Seeds) {
-        self.part.fill(seeds);
-        self.busy.reset();
-    }
-
-    #[inline]
-    fn run(&mut self, t: &T) -> Result<()> {
-        let Self { series, part, busy, .. } = self;
-        if *series == COMPUTE {
-            busy.run(t);
-            return Ok(());
-        }
-        let (call, buffers) = part.next();
-        match *series {
-            PURE => beside(t, call, buffers, || ()),
-            _ => beside(t, call, buffers, || busy.run(t)),
-        }
-    }
-
-    fn check(&mut self, check: &mut Checker) {
-        if self.series != COMPUTE {
-            self.part.check(check);
-        }
-        if self.series != PURE {
-            self.busy.check_after(check.n_runs(), check);
-        }
-    }
-
-    /// The call that is timed; once those with other roots and uneven parts, or a barrier to which ranks
-    /// come late.
-    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        Operation::<T>::fill(self, check.seeds());
-        self.run(t)?;
-        Operation::<T>::check(self, check);
-        if self.series != PURE {
-            return Ok(());
-        }
-        let after = self.after;
-        if self.is_barrier {
-            return barrier::prove(t, after, check, || self.run(t));
-        }
-        self.part.prove(check, |call, buffers| beside(t, call, buffers, || ()))
-    }
-}
-
-/// Length of the work of this rank: the wanted one, or the mean time of the operation alone; where this
-/// rank takes no times, that of the slowest that does.
-fn work_ns<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Result<u64> {
-    let wanted_us = case.value(&WORK_US);
-    if wanted_us > 0 {
-        return Ok(wanted_us.saturating_mul(1000));
-    }
-    let own_ns = cx.mean_ns(PURE);
-    let all = comet_core::collective::share(cx.transport(), [own_ns.unwrap_or(0)])?;
-    let slowest_ns = all.iter().map(|[ns]| *ns).max().filter(|ns| *ns > 0);
-    Ok(own_ns.or(slowest_ns).unwrap_or(UNKNOWN_NS))
-}
 
 /// Axes of a kernel, those of one that works with the length of the work.
 const fn axes(kind: Kind, works: bool) -> &'static [AxisUse] {
@@ -260,10 +157,7 @@ impl<const INDEX: usize> Pure<INDEX> {
             _ => Timing::Single,
         },
         admits: |case, world| calls::admit(&ROWS[INDEX].pure, case, world),
-        bytes_per_rank: |case, world| match ROWS[INDEX].pure.kind {
-            Kind::Barrier => 16 * barrier::LINGER_VECTOR_LENGTH as u64,
-            _ => calls::bytes_per_rank(&ROWS[INDEX].pure, case, world),
-        },
+        bytes_per_rank: |case, world| calls::bytes_per_rank(&ROWS[INDEX].pure, case, world),
         messages_per_op: |case, world| calls::messages_per_op(&ROWS[INDEX].pure, case, world),
         is_movable: !matches!(ROWS[INDEX].pure.kind, Kind::Barrier),
         ..KernelInfo::collective("imb-nbc")
@@ -279,11 +173,11 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Pure<INDEX> {
         series: const { &[Self::SERIES] },
         ..Self::INFO
     };
-    type Part = Side<T>;
+    type Part = Flight<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let side = Side::new(&ROWS[INDEX].pure, cx, case, (PURE, 0))?;
-        Ok(Some((Duty::Together, side)))
+        let spec = const { &ROWS[INDEX].pure };
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, Parts::Call)?)))
     }
 }
 
@@ -299,29 +193,15 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
         },
         ..Pure::<INDEX>::INFO
     };
-    type Part = Side<T>;
+    type Part = Flight<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
-        let work_ns = if series == PURE { 0 } else { work_ns(cx, case)? };
-        let side = Side::new(&ROWS[INDEX].overlap, cx, case, (series, work_ns))?;
-        Ok(Some((Duty::Together, side)))
+        let spec = const { &ROWS[INDEX].overlap };
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, TIMED[series])?)))
     }
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [pure, overlapped, compute] = summaries else { return Vec::new() };
-        let shares = shares_of([overlapped, pure, compute]);
-        vec![
-            Derived::of(
-                "overlap_share",
-                "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute \
-                 and overlapped",
-                shares.map(|shares| shares.imb_min.value),
-            ),
-            Derived::of(
-                "overlap_share_imb_nbc",
-                "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), clipped to 0..1, with those medians",
-                shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
-            ),
-        ]
+        overlap::figures(shares_of([overlapped, pure, compute]))
     }
 }

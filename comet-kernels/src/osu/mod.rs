@@ -9,6 +9,8 @@ pub(crate) mod messages;
 pub mod multi_lat;
 pub mod neighbours;
 pub mod remote;
+pub mod startup;
+pub mod unblocked;
 
 use comet_core::kernel::prelude::*;
 
@@ -17,6 +19,8 @@ use crate::imb::collective::Plain;
 use atomics::Atomic;
 use neighbours::Among;
 use remote::Remote;
+use startup::Startup;
+use unblocked::{Unblocked, UnblockedAmong};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
@@ -33,6 +37,26 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Among::<2>),
             &Timed(Among::<3>),
             &Timed(Among::<4>),
+            &Timed(Unblocked::<0>),
+            &Timed(Unblocked::<1>),
+            &Timed(Unblocked::<2>),
+            &Timed(Unblocked::<3>),
+            &Timed(Unblocked::<4>),
+            &Timed(Unblocked::<5>),
+            &Timed(Unblocked::<6>),
+            &Timed(Unblocked::<7>),
+            &Timed(Unblocked::<8>),
+            &Timed(Unblocked::<9>),
+            &Timed(Unblocked::<10>),
+            &Timed(Unblocked::<11>),
+            &Timed(Unblocked::<12>),
+            &Timed(Unblocked::<13>),
+            &Timed(Unblocked::<14>),
+            &Timed(UnblockedAmong::<0>),
+            &Timed(UnblockedAmong::<1>),
+            &Timed(UnblockedAmong::<2>),
+            &Timed(UnblockedAmong::<3>),
+            &Timed(UnblockedAmong::<4>),
             &Timed(Remote::<false, 0>),
             &Timed(Remote::<true, 0>),
             &Timed(Remote::<false, 1>),
@@ -42,6 +66,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Atomic::<1>),
             &Timed(Atomic::<2>),
             &Timed(Atomic::<3>),
+            &Startup::<false>,
+            &Startup::<true>,
         ]
     }
 }

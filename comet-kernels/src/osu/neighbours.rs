@@ -31,9 +31,9 @@
 //! bytes, as in OSU. Sides are those of `MPI_Dims_create` in MPICH; that of Open MPI 4.1 makes some tori
 //! longer, such as 12 x 6 of 72 ranks.
 
-use std::iter;
 use std::sync::Arc;
 
+use comet_core::collective::algorithm::Algorithm;
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts, Prepared};
 use comet_core::kernel::prelude::*;
@@ -42,7 +42,7 @@ use comet_core::words::count;
 
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Typed, Uneven};
-use crate::calls::{BY_ALGORITHM, Spec, admit_layout, algorithm, spec, whole};
+use crate::calls::{BY_ALGORITHM, Blocked, Calls, Spec, admit_layout, algorithm, spec, whole};
 use crate::guarded::Guarded;
 
 /// Number of dimensions of the torus on which ranks have neighbours.
@@ -60,6 +60,9 @@ const SPECS: [Spec; 5] = [
     spec("neighbor_alltoallv", Kind::NeighbourAlltoall, Uneven, "A part of each rank to each of its neighbours, lengths given", &["OSU:osu_neighbor_alltoallv"]),
     spec("neighbor_alltoallw", Kind::NeighbourAlltoall, Typed, "A part of each rank to each of its neighbours, lengths and types given", &["OSU:osu_neighbor_alltoallw"]),
 ];
+
+pub(super) const BY_DIMENSIONS: AxisUse = AxisUse::of(&DIMENSIONS, "1");
+pub(super) const BY_RADIUS: AxisUse = AxisUse::of(&RADIUS, "1");
 
 /// The kernel number `INDEX` of the family; see the [module](self).
 pub(crate) struct Among<const INDEX: usize>;
@@ -187,13 +190,22 @@ pub(crate) struct Part<T: Transport> {
 }
 
 impl<T: Transport> Part<T> {
-    fn new(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+    /// The part of this rank in `case`, whose calls `prepare` makes; all ranks make it.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers, or if the transport fails.
+    pub(super) fn new(
+        spec: &Spec,
+        cx: &Context<'_, T>,
+        case: &Case,
+        prepare: fn(&T, Collective, Option<&Algorithm>) -> Result<Prepared<T>>,
+    ) -> Result<Self> {
         let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
         let lists = lists(case, &cx.world());
         let neighbours = lists.expect("a case that is not admitted is not measured")(rank);
         let by = algorithm(spec.kind, case).ok().flatten();
         let graph = if has_graph(spec, case) { t.with_neighbours(&neighbours)? } else { None };
-        let prepared = |call| Prepared::new(graph.as_ref().unwrap_or(t), call, by);
+        let prepared = |call| prepare(graph.as_ref().unwrap_or(t), call, by);
         let (length, unit) = (case.length(&LENGTH_BYTES), case.unit());
         let shorter = |from: Rank, to: Rank| match spec.kind {
             Kind::NeighbourAllgather => whole(length, unit) * (from % 3) / 2 * unit,
@@ -210,15 +222,15 @@ impl<T: Transport> Part<T> {
     }
 }
 
-impl<T: Transport> Operation<T> for Part<T> {
+impl<T: Transport> Calls<T> for Part<T> {
     fn fill(&mut self, seeds: Seeds) {
         fill(self.call.call(), self.at, seeds, [self.input.bytes(), self.output.bytes()]);
     }
 
     #[inline]
-    fn run(&mut self, t: &T) -> Result<()> {
+    fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]) {
         let Self { graph, call, input, output, .. } = self;
-        call.run(graph.as_ref().unwrap_or(t), [input.bytes(), output.bytes()])
+        (graph.as_ref().unwrap_or(t), call, [input.bytes(), output.bytes()])
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -227,13 +239,17 @@ impl<T: Transport> Operation<T> for Part<T> {
         self.output.check(check, "the output");
     }
 
-    /// The call that is timed, and one with uneven parts.
-    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        let Self { at, graph, call, proof, input, output } = self;
-        let t = graph.as_ref().unwrap_or(t);
-        for call in iter::once(call).chain(proof) {
+    /// A call with uneven parts.
+    fn prove(
+        &mut self,
+        t: &T,
+        check: &mut Checker,
+        mut run: impl FnMut(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()> {
+        let Self { at, graph, proof, input, output, .. } = self;
+        if let Some(call) = proof {
             fill(call.call(), *at, check.seeds(), [input.bytes(), output.bytes()]);
-            call.run(t, [input.bytes(), output.bytes()])?;
+            run(graph.as_ref().unwrap_or(t), call, [input.bytes(), output.bytes()])?;
             compare(call.call(), *at, output.bytes(), check);
             input.check(check, "the input");
             output.check(check, "the output");
@@ -242,18 +258,20 @@ impl<T: Transport> Operation<T> for Part<T> {
     }
 }
 
-impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
+/// Facts about a kernel of `spec` among neighbours.
+pub(super) trait Facts {
+    /// The kernel.
+    const SPEC: Spec;
+
+    /// Its description, without series.
     const INFO: KernelInfo = KernelInfo {
-        name: SPECS[INDEX].name,
-        file: include_str!("neighbours.rs"),
-        summary: SPECS[INDEX].summary,
-        aliases: SPECS[INDEX].aliases,
-        axes: &[BY_ALGORITHM, AxisUse::of(&DIMENSIONS, "1"), AxisUse::of(&RADIUS, "1"), DOUBLING],
-        series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
-        admits: |case, world| admit(&SPECS[INDEX], case, world),
+        name: Self::SPEC.name,
+        summary: Self::SPEC.summary,
+        aliases: Self::SPEC.aliases,
+        admits: |case, world| admit(&Self::SPEC, case, world),
         bytes_per_rank: |case, world| {
             let n_neighbours = n_neighbours(case, world);
-            let n_parts = match SPECS[INDEX].kind {
+            let n_parts = match Self::SPEC.kind {
                 Kind::NeighbourAllgather => n_neighbours.saturating_add(1),
                 _ => n_neighbours.saturating_mul(2),
             };
@@ -265,18 +283,37 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
         has_layouts: true,
         ..KernelInfo::collective("osu")
     };
-    type Part = Part<T>;
 
-    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        Ok(Some((Duty::Together, Part::new(&SPECS[INDEX], cx, case)?)))
-    }
-
-    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+    /// The time of the graph that was made for `case`.
+    fn noted<T: Transport>(case: &Case, t: &T) -> Vec<Derived> {
         vec![Derived::of(
             "graph_ns",
             "time of the one call that made the graph of neighbours, mean over the ranks",
-            t.graph_time_ns().filter(|_| has_graph(&SPECS[INDEX], case)),
+            t.graph_time_ns().filter(|_| has_graph(&Self::SPEC, case)),
         )]
+    }
+}
+
+impl<const INDEX: usize> Facts for Among<INDEX> {
+    const SPEC: Spec = SPECS[INDEX];
+}
+
+impl<const INDEX: usize, T: Transport> Pattern<T> for Among<INDEX> {
+    const INFO: KernelInfo = KernelInfo {
+        file: include_str!("neighbours.rs"),
+        axes: &[BY_ALGORITHM, BY_DIMENSIONS, BY_RADIUS, DOUBLING],
+        series: &[Series::completion("call").moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
+        ..<Self as Facts>::INFO
+    };
+    type Part = Blocked<Part<T>>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        let part = Part::new(&SPECS[INDEX], cx, case, Prepared::new)?;
+        Ok(Some((Duty::Together, Blocked(part))))
+    }
+
+    fn noted(&self, case: &Case, t: &T) -> Vec<Derived> {
+        <Self as Facts>::noted(case, t)
     }
 }
 

@@ -34,8 +34,8 @@ pub(super) trait Layout {
     }
 
     /// Text before the rows of a block; the first point of the block before it where that is the same
-    /// benchmark on the same ranks.
-    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String;
+    /// benchmark on the same ranks. It may come with the first row, where that needs several points.
+    fn head(&mut self, block: &Block<'_>, before: Option<&Point>) -> String;
 
     /// The lines that become complete with a point with numbers, or with one whose data arrived wrong
     /// where there is such a row.
@@ -207,12 +207,12 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "work_us" | "buffers" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "buffers" => family == imb::SUITE.family,
         "topo_1" | "topo_2" | "topo_3" | "topo_4" => family == imb::SUITE.family,
         // Those of IMB are of a grid.
-        "dimensions" => true,
+        "dimensions" | "work_us" => true,
         "first_root" | "place" | "window_buffers" | "radius" | "graph" | "layout" | "memory"
-        | "sync"
+        | "sync" | "test_calls"
             if family == osu::SUITE.family =>
         {
             true

@@ -8,6 +8,8 @@
 //! asks for the rates of several pairs with a column for each window, and `no_message_rate` (`-R 0`) for
 //! MB a second alone.
 
+mod beside_work;
+
 use std::io::Write;
 
 use comet_core::collective::Element;
@@ -26,6 +28,8 @@ use crate::suite::Numbers;
 use crate::suite::osu::{
     GRAPH_TIME, MEMORIES, SIDES, SUITE, SYNCHRONIZATION, SYNCS, WINDOW_CREATION,
 };
+
+use beside_work::Values;
 
 /// Width of the column with the length.
 const SIZE_WIDTH: usize = 10;
@@ -59,7 +63,14 @@ struct Osu {
     is_pending: bool,
     /// True if the message rates stand below.
     has_profile: bool,
+    /// The case beside work at hand.
+    open: beside_work::Open,
+    /// The head of its block, if it is not written yet.
+    late_head: Option<LateHead>,
 }
+
+/// A head that is written with the first row, and the first point of the block before, on the same ranks.
+struct LateHead(Option<Point>);
 
 impl Osu {
     /// Takes in the rate of `point`, and returns the row that is complete.
@@ -114,36 +125,14 @@ impl Layout for Osu {
         }
     }
 
-    fn head(&self, block: &Block<'_>, before: Option<&Point>) -> String {
-        let origin = block.origin();
-        let is_varied = is_varied(block);
-        let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
-        let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
-        let of = |point: &Point| (window(point), graph(point));
-        // The title of one-sided benchmarks stands above each table.
-        let before = before.filter(|_| !block.benchmark.numbers.is_remote());
-        let goes_on = before.is_some_and(|before| of(before) == of(block.first));
-        let mut text = if goes_on { String::new() } else { banner(block) };
-        let titles = titles(block);
-        let size = printed_bytes(block, block.first);
-        if size.is_some() && block.benchmark.name != NO_DATATYPE {
-            text += &format!("# Datatype: {}.\n", datatype(block.first));
+    /// That of a block beside work comes with its first row: figures are on the last point of a case.
+    fn head(&mut self, block: &Block<'_>, before: Option<&Point>) -> String {
+        self.late_head = None;
+        if block.benchmark.is_beside_work && block.first.measured().is_some() {
+            self.late_head = Some(LateHead(before.map(Point::without_samples)));
+            return String::new();
         }
-        text += &format!("# note: {origin}\n");
-        let is_made =
-            |point: &Point| figure(point, GRAPH_NS).is_some() || point.numbers().is_none();
-        if block.benchmark.numbers == Numbers::Neighbours && !is_made(block.first) {
-            text += "# note: no graph is made, as messages need none on this transport\n";
-        }
-        if is_varied {
-            return text + &head_of_windows();
-        }
-        let width = if size.is_some() { WIDTH } else { 0 };
-        text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
-        text.extend(titles.iter().map(|title| format!("{title:>width$}")));
-        let columns = columns(block, block.first, None).into_iter();
-        text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
-        text + "\n"
+        head_of(block, before)
     }
 
     fn row(&mut self, block: &Block<'_>, point: &Point) -> Option<String> {
@@ -154,23 +143,18 @@ impl Layout for Osu {
         if !is_ok && !has_word(block, VALIDATION) {
             return None;
         }
-        let means = Means::of(point).filter(|_| is_ok);
-        let size = printed_bytes(block, point);
-        let values = match block.benchmark.numbers {
-            Numbers::Bandwidth | Numbers::RemoteRate => vec![megabytes_per_s(point, means)],
-            Numbers::MessageRate => {
-                let rate = megabytes_per_s(point, means);
-                vec![rate, per_message(rate, sent_bytes(point))]
-            }
-            _ => vec![means.map(|means| means.avg_us)],
-        };
-        let width = if size.is_some() { WIDTH } else { ALONE_WIDTH };
-        let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
-        let values = values.into_iter().take(titles(block).len());
-        text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
-        let columns = columns(block, point, means).into_iter();
-        text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
-        Some(text + "\n")
+        if block.benchmark.numbers == Numbers::Startup {
+            return Some(row_of_startup(block, point));
+        }
+        if !block.benchmark.is_beside_work {
+            return Some(row_of(block, point));
+        }
+        let none = || (point.clone(), Values::default());
+        let (point, values) = if is_ok { self.open.add(point)? } else { none() };
+        let head = self.late_head.take().map_or(String::new(), |LateHead(before)| {
+            head_of(&Block { first: &point, ..*block }, before.as_ref())
+        });
+        Some(head + &row_beside_work(block, &point, &values))
     }
 
     fn close(&mut self) -> String {
@@ -186,11 +170,100 @@ impl Layout for Osu {
     }
 }
 
+/// Text before the rows of `block`; `before` is the first point of the block before it, of the same
+/// benchmark on the same ranks.
+fn head_of(block: &Block<'_>, before: Option<&Point>) -> String {
+    let origin = block.origin();
+    let is_varied = is_varied(block);
+    let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
+    let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
+    let of = |point: &Point| (window(point), graph(point));
+    // The title of one-sided benchmarks stands above each table.
+    let before = before.filter(|_| !block.benchmark.numbers.is_remote());
+    let goes_on = before.is_some_and(|before| of(before) == of(block.first));
+    let mut text = if goes_on { String::new() } else { banner(block) };
+    let titles = titles(block);
+    let size = printed_bytes(block, block.first);
+    if size.is_some() && block.benchmark.name != NO_DATATYPE {
+        text += &format!("# Datatype: {}.\n", datatype(block.first));
+    }
+    text += &format!("# note: {origin}\n");
+    let is_made = |point: &Point| figure(point, GRAPH_NS).is_some() || point.numbers().is_none();
+    if block.benchmark.numbers == Numbers::Neighbours && !is_made(block.first) {
+        text += "# note: no graph is made, as messages need none on this transport\n";
+    }
+    if is_varied {
+        return text + &head_of_windows();
+    }
+    if block.benchmark.numbers == Numbers::Startup {
+        return text;
+    }
+    let width = if size.is_some() { WIDTH } else { 0 };
+    text += &if size.is_some() { format!("{:<SIZE_WIDTH$}", "# Size") } else { "# ".into() };
+    text.extend(titles.iter().map(|title| format!("{title:>width$}")));
+    let of_times = times(block, block.first, None, &Values::default());
+    let columns = columns(block, block.first, of_times).into_iter();
+    text.extend(columns.map(|(title, width, _)| format!("{title:>width$}")));
+    text + "\n"
+}
+
+/// The row of `point`, of a program whose cases are one series each.
+fn row_of(block: &Block<'_>, point: &Point) -> String {
+    let means = Means::of(point).filter(|_| point.numbers().is_some());
+    let size = printed_bytes(block, point);
+    let values = match block.benchmark.numbers {
+        Numbers::Bandwidth | Numbers::RemoteRate => vec![megabytes_per_s(point, means)],
+        Numbers::MessageRate => {
+            let rate = megabytes_per_s(point, means);
+            vec![rate, per_message(rate, sent_bytes(point))]
+        }
+        _ => vec![means.map(|means| means.avg_us)],
+    };
+    let width = if size.is_some() { WIDTH } else { ALONE_WIDTH };
+    let mut text = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
+    let values = values.into_iter().take(titles(block).len());
+    text.extend(values.map(|value| format!("{:>width$}", two_digits(value))));
+    let of_times = times(block, point, means, &Values::default());
+    let columns = columns(block, point, of_times).into_iter();
+    text.extend(columns.map(|(_, width, cell)| format!("{cell:>width$}")));
+    text + "\n"
+}
+
+/// The line about a start: the number of ranks, with their times in whole milliseconds but where they only
+/// say hello.
+fn row_of_startup(block: &Block<'_>, point: &Point) -> String {
+    let n_ranks = or_dash(procs(point));
+    if block.benchmark.name == "osu_hello" {
+        return format!("This is a test with {n_ranks} processes\n");
+    }
+    let ms_of_ranks = Means::of_ranks(point, None).unwrap_or_default();
+    let ms_of_ranks: Vec<u64> = ms_of_ranks.into_iter().map(|us| whole(us / 1e3)).collect();
+    let n_sampled = ms_of_ranks.len().max(1) as u64;
+    let mean = ms_of_ranks.iter().sum::<u64>() / n_sampled;
+    let (min, max) = (ms_of_ranks.iter().min(), ms_of_ranks.iter().max());
+    let (min, max) = (or_dash(min.copied()), or_dash(max.copied()));
+    format!("nprocs: {n_ranks}, min: {min} ms, max: {max} ms, avg: {mean} ms\n")
+}
+
+/// The row of an unblocked collective: of `point`, with its times beside work, and the `values`.
+fn row_beside_work(block: &Block<'_>, point: &Point, values: &Values) -> String {
+    let size = printed_bytes(block, point);
+    let width = if size.is_some() { WIDTH } else { beside_work::ALONE_WIDTH };
+    let size = size.map_or(String::new(), |size| format!("{size:<SIZE_WIDTH$}"));
+    let overall = two_digits(values.overall);
+    let of_times = times(block, point, None, values);
+    let others = columns(block, point, of_times).into_iter();
+    let others: String = others.map(|(_, width, cell)| format!("{cell:>width$}")).collect();
+    format!("{size}{overall:>width$}{others}\n")
+}
+
 /// Lines before the table: the title, which an empty line precedes but for rates of several pairs.
 fn banner(block: &Block<'_>) -> String {
-    let title = format!("# OSU MPI {} v7.4\n", block.benchmark.title);
+    let legend = if block.benchmark.is_beside_work { beside_work::LEGEND } else { "" };
+    let title = format!("# OSU MPI {} v7.4\n{legend}", block.benchmark.title);
     match block.benchmark.numbers {
         Numbers::MessageRate => (),
+        Numbers::Startup => return title,
         numbers if numbers.is_remote() => return title_of_remote(block),
         Numbers::Neighbours => return format!("{}\n{title}", graph(block.first)),
         _ => return format!("\n{title}"),
@@ -246,6 +319,7 @@ fn graph(point: &Point) -> String {
 /// Titles of the columns that the program of `block` always has, beside the length.
 fn titles(block: &Block<'_>) -> &'static [&'static str] {
     match block.benchmark.numbers {
+        _ if block.benchmark.is_beside_work => &[beside_work::OVERALL],
         Numbers::Bandwidth | Numbers::RemoteRate => &["Bandwidth (MB/s)"],
         Numbers::Remote | Numbers::RemoteElement => &["Latency (us)"],
         Numbers::MessageRate if has_word(block, NO_MESSAGE_RATE) => &["MB/s"],
@@ -331,16 +405,30 @@ fn requested<'a>(block: &Block<'a>) -> impl Iterator<Item = &'a str> + Clone {
     label.map_or("", String::as_str).split(',')
 }
 
-/// The columns that OSU prints on request, in its order: title, width, and the cell of `point`.
-fn columns(block: &Block<'_>, point: &Point, means: Option<Means>) -> Vec<(String, usize, String)> {
-    let (words, is_rate) = (requested(block), is_rate(block));
-    let mut columns = Vec::new();
-    if words.clone().any(|word| word == "full") {
-        let mean = |of: fn(Means) -> f64| two_digits(means.map(of));
-        columns.push(("Min Latency(us)".into(), WIDTH, mean(|means| means.min_us)));
-        columns.push(("Max Latency(us)".into(), WIDTH, mean(|means| means.max_us)));
-        columns.push(("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))));
+/// A column: title, width, and the cell of a point.
+type Cell = (String, usize, String);
+
+/// The columns with more times than the first: the `values` beside work, or the `means` of a blocked program
+/// on request.
+fn times(block: &Block<'_>, point: &Point, means: Option<Means>, values: &Values) -> Vec<Cell> {
+    let is_full = has_word(block, "full");
+    if block.benchmark.is_beside_work {
+        return values.columns(is_full);
     }
+    let mean = |of: fn(Means) -> f64| two_digits(means.map(of));
+    let columns = [
+        ("Min Latency(us)".into(), WIDTH, mean(|means| means.min_us)),
+        ("Max Latency(us)".into(), WIDTH, mean(|means| means.max_us)),
+        ("Iterations".into(), ITERATIONS_WIDTH, or_dash(repetitions(point))),
+    ];
+    if is_full { columns.into() } else { Vec::new() }
+}
+
+/// The columns of `point` behind those of its length and of its first number: those with `times`, and those
+/// that OSU prints on request, in its order.
+fn columns(block: &Block<'_>, point: &Point, times: Vec<Cell>) -> Vec<Cell> {
+    let (words, is_rate) = (requested(block), is_rate(block));
+    let mut columns = times;
     if words.clone().any(|word| word == VALIDATION) {
         let outcome = match (point.check.status, block.benchmark.numbers.is_remote()) {
             (CheckStatus::Pass, false) => "Pass",

@@ -51,8 +51,9 @@ pub struct Benchmark {
     pub title: &'static str,
     /// Its numbers.
     pub numbers: Numbers,
-    /// True if a row has the times of the operation beside work, of the operation alone and of the work, on the
-    /// rank that takes longest beside work, and the hidden share of the longer part.
+    /// True if a row has the times of the operation beside work, of the operation alone and of the work, and the
+    /// hidden share: in IMB of the longer part, on the rank that takes longest beside work, in OSU of the
+    /// operation, by the means over all ranks.
     pub is_beside_work: bool,
     /// True if a command line without names runs it.
     pub is_default: bool,
@@ -85,6 +86,8 @@ pub enum Numbers {
     Reduction,
     /// The same of a barrier, which has no length.
     Barrier,
+    /// The time of the start of all ranks: the least, the largest and the mean, or their number alone.
+    Startup,
     /// The same of a collective among neighbours, below the time to make their graph.
     Neighbours,
     /// The time of a transfer to or from the memory of another rank, and its rate where there is one.
@@ -122,6 +125,7 @@ impl Numbers {
             Self::Parallel(_) | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
+            Self::Startup => 's',
             Self::Neighbours => 'n',
             Self::Remote
             | Self::RemoteElement
@@ -157,7 +161,7 @@ impl Numbers {
 
     /// True if it has more than one length.
     pub fn has_lengths(self) -> bool {
-        !matches!(self, Self::Barrier | Self::RemoteElement)
+        !matches!(self, Self::Barrier | Self::Startup | Self::RemoteElement)
     }
 
     /// The class of such kernels.
@@ -183,7 +187,7 @@ impl Numbers {
             | Self::Messages(_)
             | Self::Halo
             | Self::Neighbours => Class::Collective,
-            Self::Barrier => Class::Synchronisation,
+            Self::Barrier | Self::Startup => Class::Synchronisation,
         }
     }
 }

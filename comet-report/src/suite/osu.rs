@@ -6,7 +6,7 @@ use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Attached, Needed, No};
 use super::Numbers::{
     self, Bandwidth, Barrier, Collective, Latency, MessageRate, Neighbours, PairsLatency,
-    Reduction, Remote, RemoteElement, RemoteRate,
+    Reduction, Remote, RemoteElement, RemoteRate, Startup,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
@@ -37,6 +37,16 @@ const fn row(
     definition: Definition,
 ) -> Benchmark {
     Benchmark { name, title, numbers, is_beside_work: false, is_default: true, kernel, definition }
+}
+
+/// A program of an unblocked collective beside work.
+const fn beside_work(
+    name: &'static str,
+    title: &'static str,
+    numbers: Numbers,
+    kernel: &'static str,
+) -> Benchmark {
+    Benchmark { is_beside_work: true, ..row(name, title, numbers, kernel, Definition::CallMean) }
 }
 
 #[rustfmt::skip] // One program a line.
@@ -78,6 +88,21 @@ const PROGRAMS: &[Benchmark] = &[
         "osu/reduce_scatter_block", Definition::CallMean),
     row("osu_scatter", "Scatter Latency Test", Collective,
         "imb/scatter", Definition::CallMean),
+    beside_work("osu_iallgather", "Non-blocking Allgather Latency Test", Collective, "osu/iallgather"),
+    beside_work("osu_iallgatherv", "Non-blocking Allgatherv Latency Test", Collective, "osu/iallgatherv"),
+    beside_work("osu_iallreduce", "Non-blocking Allreduce Latency Test", Reduction, "osu/iallreduce"),
+    beside_work("osu_ialltoall", "Non-blocking All-to-All Latency Test", Collective, "osu/ialltoall"),
+    beside_work("osu_ialltoallv", "Non-blocking All-to-Allv Personalized Exchange Latency Test", Collective, "osu/ialltoallv"),
+    beside_work("osu_ialltoallw", "Non-blocking All-to-Allw Personalized Exchange Latency Test", Collective, "osu/ialltoallw"),
+    beside_work("osu_ibarrier", "Non-blocking Barrier Latency Test", Barrier, "osu/ibarrier"),
+    beside_work("osu_ibcast", "Non-Blocking Broadcast Latency Test", Collective, "osu/ibcast"),
+    beside_work("osu_igather", "Non-blocking Gather Latency Test", Collective, "osu/igather"),
+    beside_work("osu_igatherv", "Non-blocking Gatherv Latency Test", Collective, "osu/igatherv"),
+    beside_work("osu_ireduce", "Non-blocking Reduce Latency Test", Reduction, "osu/ireduce"),
+    beside_work("osu_ireduce_scatter", "Non-blocking Reduce_scatter Latency Test", Reduction, "osu/ireduce_scatter"),
+    beside_work("osu_ireduce_scatter_block", "Non-blocking Reduce_scatter_block Latency Test", Reduction, "osu/ireduce_scatter_block"),
+    beside_work("osu_iscatter", "Non-blocking Scatter Latency Test", Collective, "osu/iscatter"),
+    beside_work("osu_iscatterv", "Non-blocking Scatterv Latency Test", Collective, "osu/iscatterv"),
     row("osu_neighbor_allgather", "Neighborhood Allgather Latency Test", Neighbours,
         "osu/neighbor_allgather", Definition::CallMean),
     row("osu_neighbor_allgatherv", "Neighborhood Allgatherv Latency Test", Neighbours,
@@ -88,6 +113,11 @@ const PROGRAMS: &[Benchmark] = &[
         "osu/neighbor_alltoallv", Definition::CallMean),
     row("osu_neighbor_alltoallw", "All-to-Allw Personalized Exchange Latency Test", Neighbours,
         "osu/neighbor_alltoallw", Definition::CallMean),
+    beside_work("osu_ineighbor_allgather", "Non-blocking Neighborhood Allgather Latency Test", Neighbours, "osu/ineighbor_allgather"),
+    beside_work("osu_ineighbor_allgatherv", "Non-blocking Neighborhood Allgatherv Latency Test", Neighbours, "osu/ineighbor_allgatherv"),
+    beside_work("osu_ineighbor_alltoall", "Non-blocking Neighborhood Alltoall Latency Test", Neighbours, "osu/ineighbor_alltoall"),
+    beside_work("osu_ineighbor_alltoallv", "Non-blocking Neighborhood Alltoallv Latency Test", Neighbours, "osu/ineighbor_alltoallv"),
+    beside_work("osu_ineighbor_alltoallw", "Non-blocking Neighborhood Alltoallw Latency Test", Neighbours, "osu/ineighbor_alltoallw"),
     row("osu_put_latency", "MPI_Put Latency Test", Remote,
         "osu/put_latency", Definition::TestNode),
     row("osu_get_latency", "MPI_Get latency Test", Remote,
@@ -104,6 +134,8 @@ const PROGRAMS: &[Benchmark] = &[
     row("osu_get_bw", "MPI_Get Bandwidth Test", RemoteRate, "osu/get_bw", Definition::TestNode),
     row("osu_put_bibw", "MPI_Put Bi-directional Bandwidth Test", RemoteRate,
         "osu/put_bibw", Definition::TestNode),
+    row("osu_init", "Init Test", Startup, "osu/init", Definition::CallMean),
+    row("osu_hello", "Hello World Test", Startup, "osu/hello", Definition::CallMean),
 ];
 
 /// One-sided programs whose elements can be chosen.
@@ -132,8 +164,20 @@ pub const SYNCS: [(&str, &str); 6] = [
 pub const N_ACTIVE: usize = 2;
 
 /// Programs with a root that can be chosen.
-const ROOTED: [&str; 5] =
-    ["osu_gather", "osu_gatherv", "osu_reduce", "osu_scatter", "osu_scatterv"];
+const ROOTED: [&str; 10] = [
+    "osu_gather",
+    "osu_gatherv",
+    "osu_reduce",
+    "osu_scatter",
+    "osu_scatterv",
+    "osu_igather",
+    "osu_igatherv",
+    "osu_ireduce",
+    "osu_iscatter",
+    "osu_iscatterv",
+];
+/// Programs whose only buffer is a message, and holds no part for each rank.
+const BROADCASTS: [&str; 2] = ["osu_bcast", "osu_ibcast"];
 
 /// Start of the line with the time to make the graph of neighbours, in microseconds.
 pub(crate) const GRAPH_TIME: &str = "Time took to create topology graph:";
@@ -145,17 +189,23 @@ impl Benchmark {
     pub fn has_elements(&self) -> bool {
         self.numbers == Reduction || OF_ELEMENTS.contains(&self.name)
     }
+
+    /// True if it is a broadcast, whose only buffer is one message.
+    pub fn is_broadcast(&self) -> bool {
+        BROADCASTS.contains(&self.name)
+    }
 }
 
 /// The kinds of `program` in the table of options, one letter each: that of its numbers, `k` with a root,
-/// `i` where its input may lie in place, `e` where it has elements.
+/// `i` where its input may lie in place, `e` where it has elements, `v` where it is overlapped with work.
 pub fn kinds(program: &Benchmark) -> String {
     let is_of_all = matches!(program.numbers, Collective | Reduction);
     let letters = [
         (true, program.numbers.letter()),
         (ROOTED.contains(&program.name), 'k'),
-        (is_of_all && program.name != "osu_bcast", 'i'),
+        (is_of_all && !program.is_broadcast(), 'i'),
         (program.has_elements(), 'e'),
+        (program.is_beside_work, 'v'),
     ];
     letters.into_iter().filter_map(|(has, letter)| has.then_some(letter)).collect()
 }
@@ -167,7 +217,7 @@ const FLAGS: &[Flag] = &[
     of("", &["-i", "--iterations"], Needed("N"), Obeyed, "timed operations"),
     of("", &["-x", "--warmup"], Needed("N"), Obeyed, "operations before the timed ones"),
     of("lwmcen", &["-c", "--validation"], Attached(""), Obeyed, "a column with the outcome of the check, which is always made"),
-    of("crbn", &["-f", "--full"], No, Obeyed, "columns with the least and the largest time, and the operations"),
+    of("crbn", &["-f", "--full"], No, Obeyed, "all columns: the least and the largest time, and the operations or the parts of the time beside work"),
     of("", &["-z", "--tail-lat"], Attached("[LIST]"), Obeyed, "columns with percentiles, 50, 90 and 99 or as in -z50,95"),
     of("crbn", &["-M", "--mem-limit"], Needed("BYTES"), Obeyed, "most memory of a rank, which limits lengths: 536870912"),
     of("wmu", &["-W", "--window-size"], Needed("N"), Obeyed, "messages of a window: 64"),
@@ -186,6 +236,7 @@ const FLAGS: &[Flag] = &[
     of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
+    of("v", &["-t", "--num-test-calls"], Needed("N"), Obeyed, "calls of MPI_Test during the work: 0"),
     of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
     of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), Obeyed, "layout of messages in memory, over MPI: cont, vect:STRIDE:BLOCK or indx:FILE, with a block START,LENGTH a line; a column with the bytes that travel"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),

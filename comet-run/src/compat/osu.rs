@@ -19,6 +19,9 @@ const MAX_COLLECTIVE_BYTES: u64 = 1 << 20;
 /// of them.
 const SAMPLES: u64 = 1000;
 const WINDOW_SAMPLES: u64 = 100;
+/// Samples of an unblocked barrier, and operations before them, likewise: those of long messages.
+const UNBLOCKED_BARRIERS: u64 = 100;
+const BEFORE_UNBLOCKED_BARRIERS: u64 = 10;
 /// Memory of the messages of a collective on a rank, unless the user chooses it, and the least of it.
 const MEMORY_BYTES: u64 = 512 << 20;
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
@@ -28,12 +31,17 @@ const MAX_VALIDATIONS: u64 = 10;
 const ELEMENTS: [(&str, &str); 3] =
     [("mpi_char", "char"), ("mpi_int", "int"), ("mpi_float", "float")];
 
+/// Programs between one host and all others.
+const FANS: [&str; 2] = ["osu_bw_fan_in", "osu_bw_fan_out"];
+
 /// A command line of OSU.
 struct Asked<'a> {
     program: &'a str,
     numbers: Numbers,
     /// True if its messages are vectors of elements, or one element.
     has_elements: bool,
+    /// True if it is an unblocked collective beside work.
+    is_beside_work: bool,
     /// True if the program has such options of a collective whose buffers hold a part for each rank.
     has_parts: bool,
     /// Number of ranks, where it is known.
@@ -65,7 +73,7 @@ struct Asked<'a> {
 /// True if a buffer of the collective `program` holds a part for each rank.
 fn has_parts(program: &Benchmark) -> bool {
     match program.numbers {
-        Numbers::Collective => program.name != "osu_bcast",
+        Numbers::Collective => !program.is_broadcast(),
         numbers => numbers == Numbers::Neighbours,
     }
 }
@@ -76,6 +84,12 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
+    if FANS.contains(&program) {
+        return Err(Stop::Wrong(format!(
+            "{program} is not here: no kernel has the ranks of one host on one side and those of all \
+             others on the other (take osu_mbw_mr, with ranks of two hosts)"
+        )));
+    }
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
     let known = SUITE.find(program).ok_or_else(unknown)?;
     let numbers = known.numbers;
@@ -94,6 +108,7 @@ pub(super) fn translate(
         program,
         numbers,
         has_elements: known.has_elements(),
+        is_beside_work: known.is_beside_work,
         has_parts: has_parts(known),
         n_ranks: around.n_ranks.or_else(|| words.value("--ranks")?.parse().ok()),
         min: 1,
@@ -111,9 +126,20 @@ pub(super) fn translate(
         words,
         notes,
     };
+    if asked.is_beside_work && numbers == Numbers::Barrier {
+        asked.words.set("--warm-up", BEFORE_UNBLOCKED_BARRIERS);
+    }
+    if numbers == Numbers::Startup
+        && let Some((name, _)) = options.first()
+    {
+        let sentence = format!("{program}: {name} has no meaning for a start (leave it out)");
+        return Err(Stop::Wrong(sentence));
+    }
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
     let what = if is_of_pairs(numbers) { "a pair" } else { "a collective of OSU" };
-    require_two(program, what, &asked.words, around)?;
+    if numbers != Numbers::Startup {
+        require_two(program, what, &asked.words, around)?;
+    }
     asked.translation(known.name, around)
 }
 
@@ -159,6 +185,11 @@ impl Asked<'_> {
                 ));
             }
             "-p" => self.n_pairs = Some(count(program, name, value)?),
+            "-t" => {
+                let n: Option<u64> = value.parse().ok();
+                let n = n.ok_or_else(|| wrong(program, name, value, "it is a number (write 0)"))?;
+                self.words.axis(format!("test_calls={n}"));
+            }
             "-b" => match value {
                 "single" => (),
                 "multiple" => self.words.axis("window_buffers=multiple".into()),
@@ -384,7 +415,7 @@ impl Asked<'_> {
         if let Some(windows) = self.windows.take() {
             words.axis(format!("window={windows}"));
         }
-        if !matches!(self.numbers, Numbers::Barrier | Numbers::RemoteElement) {
+        if self.numbers.has_lengths() {
             words.set("--sizes", doubling(self.min, self.max));
         }
         self.set_elements();
@@ -407,6 +438,9 @@ impl Asked<'_> {
         match self.n_operations {
             Some(n) if is_single => Some((1, n)),
             Some(n) => Some((n, 1)),
+            None if self.is_beside_work && self.numbers == Numbers::Barrier => {
+                Some((1, UNBLOCKED_BARRIERS))
+            }
             None if self.has_percentiles => match self.numbers {
                 Numbers::Bandwidth | Numbers::RemoteRate => Some((1, WINDOW_SAMPLES)),
                 numbers => numbers.is_of_two().then_some((1, SAMPLES)),

@@ -10,6 +10,7 @@ mod halo;
 mod imb;
 mod p2p;
 mod remote;
+mod unblocked;
 
 fn split(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -30,7 +30,7 @@ use crate::failure::Cause;
 use crate::layout::{CHUNK_BYTES, Layout, N_CHUNKS, N_LINES, Pair};
 use crate::remote_copy::RemoteCopy;
 use crate::segment::Segment;
-use crate::transport::Shm;
+use crate::transport::{Shm, now_ns};
 use crate::wait::{Cores, Waiter, end_job, look_pauses};
 
 use facilities::{admit_siblings, die_with};
@@ -187,9 +187,9 @@ pub fn launch(
     let facilities = Facilities::find(config.single_copy && n_ranks > 1);
     match fork_ranks(&segment, &cpus, &signals)? {
         Forked::Launcher(pids) => watch::watch(&segment, pids, &signals),
-        Forked::Rank(rank) => {
+        Forked::Rank(rank, forked_ns) => {
             let cores = Cores { n_usable, mates: pin::mates_of(rank, &cpus), look_pauses };
-            run(rank, config, segment, cores, facilities, rank_main)
+            run((rank, forked_ns), config, segment, cores, facilities, rank_main)
         }
     }
 }
@@ -233,8 +233,8 @@ fn is_rank() -> bool {
 enum Forked {
     /// The launcher, with the processes of the ranks.
     Launcher(Vec<Pid>),
-    /// This rank.
-    Rank(Rank),
+    /// This rank, and the clock before its process was made.
+    Rank(Rank, u64),
 }
 
 /// Forks the ranks; in a rank, binds it and restores its signals.
@@ -244,6 +244,7 @@ fn fork_ranks(segment: &Segment, cpus: &[usize], signals: &Blocked) -> Result<Fo
     let launcher = getpid();
     let mut pids = Vec::new();
     for rank in 0..segment.n_ranks() {
+        let forked_ns = now_ns();
         // SAFETY: this process has one thread (`require_one_thread`), so the child finds every
         // lock free and may go on as the parent would.
         match unsafe { fork() } {
@@ -251,7 +252,7 @@ fn fork_ranks(segment: &Segment, cpus: &[usize], signals: &Blocked) -> Result<Fo
             Ok(ForkResult::Child) => {
                 IS_RANK.store(true, Ordering::Relaxed);
                 prepare(rank, segment, launcher, cpus.get(rank).copied(), signals);
-                return Ok(Forked::Rank(rank));
+                return Ok(Forked::Rank(rank, forked_ns));
             }
             Err(errno) => {
                 abandon(&pids);
@@ -296,7 +297,7 @@ fn prepare(rank: Rank, segment: &Segment, launcher: Pid, cpu: Option<usize>, sig
 
 /// The life of a rank: runs `rank_main`, and ends the process with its code.
 fn run(
-    rank: Rank,
+    (rank, forked_ns): (Rank, u64),
     config: &LaunchConfig,
     segment: Segment,
     cores: Cores,
@@ -311,7 +312,7 @@ fn run(
     let segment: &'static Segment = Box::leak(Box::new(segment));
     let waiter = Waiter::new(segment, rank, cores, facilities.fences, config.watchdog);
     let remote = RemoteCopy::new(segment, rank, facilities.has_private);
-    let shm = Shm::new(segment, rank, config.topology.clone(), waiter, remote);
+    let shm = Shm::new(segment, rank, config.topology.clone(), waiter, remote).since(forked_ns);
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
         Ok(code) => code,
         Err(payload) => {

@@ -201,8 +201,9 @@ fn check(machine: &Machine, n_ranks: usize, without: &[&str]) {
         cases.retain(|case| is_small(case, &world) && (n_ranks < 100 || is_own(case)));
         if n_ranks < 100 { cases } else { each_value_once(cases) }
     };
-    // Simulated machines have no file system.
-    let infos = comet_suites::infos().into_iter().filter(|info| info.suite != "imb-io");
+    // Simulated machines have no file system, and nobody starts their ranks.
+    let has_all = |info: &&KernelInfo| info.suite != "imb-io" && !info.is_once;
+    let infos = comet_suites::infos().into_iter().filter(has_all);
     let (some, none): (Vec<_>, Vec<_>) = infos.partition(|info| !of_kernel(info).is_empty());
     let mut none: Vec<String> = none.into_iter().map(KernelInfo::id).collect();
     none.retain(|id| id != "comet/contention" || world.cast().is_ok());

@@ -85,7 +85,7 @@ impl Layout for Imb {
         if block.benchmark.numbers.counts_all() { p2p::refused(block, point) } else { None }
     }
 
-    fn head(&self, block: &Block<'_>, _: Option<&Point>) -> String {
+    fn head(&mut self, block: &Block<'_>, _: Option<&Point>) -> String {
         match block.benchmark.numbers {
             Numbers::Halo => return halo::head(block),
             numbers if numbers.counts_all() => return p2p::head(block),

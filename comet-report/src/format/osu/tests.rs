@@ -211,3 +211,104 @@ fn percentiles_of_rates_are_those_of_the_fastest_windows() {
     check(50, 1000.0 / 1.02);
     check(99, 1000.0 / 1.0004);
 }
+
+/// Points of `kernel` in each series and lap, with these times of two ranks in ns.
+fn beside_work(kernel: &'static str, times_ns: [[u64; 2]; 6]) -> Vec<Record> {
+    let names = ["length_bytes", "test_calls", "procs"];
+    let params = numbers(names, [1024, 2, 2]);
+    let params = params.into_iter().filter(|(name, _)| kernel != "ibarrier" || *name != names[0]);
+    let mut records = points_of(kernel, &vec![params.collect(); 6]);
+    let points = records.iter_mut().filter_map(|record| match record {
+        Record::Point(point) => Some(point),
+        _ => None,
+    });
+    let series = ["pure", "overlapped", "init", "compute", "test", "wait"];
+    for ((point, name), times_ns) in points.zip(series).zip(times_ns) {
+        point.variant = Some(name.into());
+        let measured = point.measured_mut().unwrap();
+        (measured.reps.inner, measured.reps.n) = (1, 1);
+        let samples = measured.samples.as_mut().unwrap();
+        (samples.ranks, samples.shape) = (vec![0, 1], [2, 1]);
+        samples.data = times_ns.to_vec();
+    }
+    records
+}
+
+/// The text of `records` with these columns beside the least.
+fn text_with(mut records: Vec<Record>, columns: &str) -> String {
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    run.labels.insert(COLUMNS_LABEL.into(), columns.into());
+    render("osu", &records)
+}
+
+/// Times of two ranks, the means of which are 8, 13, 0.5, 10, 1 and 1.5 us: 62.5 % of 8 us are hidden.
+const BESIDE_WORK: [[u64; 2]; 6] =
+    [[4000, 12_000], [14_000, 12_000], [1000, 0], [9000, 11_000], [2000, 0], [2000, 1000]];
+
+#[test]
+fn collectives_beside_work_have_one_row_of_all_series_and_laps() {
+    let all = "full,validation,p50";
+    let mut text = text_with(beside_work("ibcast", BESIDE_WORK), "");
+    text += &text_with(beside_work("ibcast", BESIDE_WORK), all);
+    text += &text_with(beside_work("ibarrier", BESIDE_WORK), "full");
+    let row =
+        "1024                   13.00             10.00              8.00             62.50\n";
+    assert!(text.contains(row), "{text}");
+    check_golden("format-osu-unblocked.txt", &text);
+}
+
+#[test]
+fn a_case_beside_work_has_no_row_before_its_last_lap_and_a_failed_one_has_no_times() {
+    let rows = |records| {
+        let text = text_with(records, "validation");
+        let is_row = |line: &&str| line.starts_with("1024 ");
+        text.lines().filter(is_row).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let records = beside_work("ireduce_scatter", BESIDE_WORK);
+    let is_point = |record: &Record| matches!(record, Record::Point(_));
+    let first = records.iter().position(is_point).unwrap();
+    assert_eq!(rows(records[..first + 5].to_vec()), [""; 0]);
+    assert_eq!(rows(records[..first + 6].to_vec()).len(), 1);
+    let mut failed = records[..=first].to_vec();
+    let Some(Record::Point(point)) = failed.last_mut() else { unreachable!() };
+    point.check.status = CheckStatus::Fail;
+    let message = "rank 1 got wrong data".to_owned();
+    let failure =
+        crate::record::Failure { status: crate::record::PointStatus::CheckFailed, message };
+    point.outcome = crate::record::Outcome::Failed(failure);
+    let cells: Vec<Vec<String>> = rows(failed)
+        .iter()
+        .map(|row| row.split_whitespace().map(str::to_owned).collect())
+        .collect();
+    assert_eq!(cells, [["1024", "-", "-", "-", "-", "Fail"]]);
+}
+
+#[test]
+fn figures_of_a_case_beside_work_stand_on_its_last_point_and_are_printed() {
+    let figure = |name: &str, value| crate::record::Derived {
+        name: name.into(),
+        formula: "as the transport says".into(),
+        value: Some(value),
+    };
+    let with = |kernel, figures: Vec<crate::record::Derived>, layout: Option<&str>| {
+        let mut records = beside_work(kernel, BESIDE_WORK);
+        let points = records.iter_mut().filter_map(|record| match record {
+            Record::Point(point) => Some(point),
+            _ => None,
+        });
+        let mut last = None;
+        for point in points {
+            let layout = layout.map(|name| (LAYOUT.to_owned(), Param::Label(name.into())));
+            point.params.0.extend(layout);
+            last = Some(point);
+        }
+        last.expect("six points").figures = figures;
+        text_with(records, "")
+    };
+    let text = with("ineighbor_alltoall", vec![figure(GRAPH_NS, 12_345.0)], None);
+    let line =
+        "Time took to create topology graph:12.35 us.\n\n# OSU MPI Non-blocking Neighborhood ";
+    assert!(text.contains(line), "{text}");
+    let text = with("ibcast", vec![figure(DATA_BYTES, 512.0)], Some("vector:8:4"));
+    assert!(text.contains("  62.50               512\n"), "{text}");
+}

@@ -1,0 +1,199 @@
+//! Collectives in flight, as several families of kernels measure them: one rank's calls alone, beside busy
+//! work, and the work alone.
+
+use comet_core::busy::Busy;
+use comet_core::collective::{Kind, Prepared, share};
+use comet_core::kernel::prelude::*;
+
+use crate::calls::{Calls, Part, Spec};
+use crate::comet::barrier;
+use crate::overlap::WORK_US;
+
+/// Calls that test an operation in flight, each behind an equal piece of the work.
+pub(crate) static TEST_CALLS: Axis = Axis::count(
+    "test_calls",
+    "test calls",
+    "calls that test an operation beside work, spread evenly",
+);
+
+pub(crate) const BY_WORK: AxisUse = AxisUse::of(&WORK_US, "0");
+pub(crate) const BY_TEST_CALLS: AxisUse = AxisUse::of(&TEST_CALLS, "0");
+
+/// Number of the series with the operation alone.
+const PURE: usize = 0;
+
+/// Work beside an operation of which no time is known yet, in nanoseconds.
+const UNKNOWN_NS: u64 = 1000;
+
+/// Parts of what is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// The operation: its start, and the wait for it.
+    Call,
+    /// The operation with work between its start and the wait for it.
+    Both,
+    /// The work.
+    Work,
+}
+
+/// Laps of an operation beside work, in the order of their series.
+#[derive(Clone, Copy, Debug)]
+enum Lap {
+    Start,
+    Work,
+    Test,
+    Wait,
+}
+
+/// One rank's part of one series.
+pub(crate) struct Flight<C> {
+    parts: Parts,
+    calls: C,
+    /// A piece of the work, and the number of pieces with a test behind each.
+    busy: Busy,
+    n_tests: u64,
+    /// Tag of the messages that prove a barrier; `None` of other operations.
+    after: Option<Tag>,
+}
+
+/// Starts `call`, does the work in pieces, with a test behind each where there are tests, and waits; `end` is
+/// called at the end of each lap.
+#[inline]
+fn fly<T: Transport>(
+    t: &T,
+    call: &mut Prepared<T>,
+    [input, output]: [&mut [u8]; 2],
+    work: Option<(&mut Busy, u64)>,
+    mut end: impl FnMut(Lap),
+) -> Result<()> {
+    t.scope(|s| {
+        let mut request = s.unblocked_collective(call, input, output)?;
+        end(Lap::Start);
+        match work {
+            None => (),
+            Some((busy, 0)) => {
+                busy.run(t);
+                end(Lap::Work);
+            }
+            Some((busy, n_tests)) => {
+                for _ in 0..n_tests {
+                    busy.run(t);
+                    end(Lap::Work);
+                    request.test();
+                    end(Lap::Test);
+                }
+            }
+        }
+        request.wait()?;
+        end(Lap::Wait);
+        Ok(())
+    })
+}
+
+impl<T: Transport> Flight<Part<T>> {
+    /// The `parts` of the collective of `spec` in `case`; all ranks make it.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers, or if the transport fails.
+    pub(crate) fn of(spec: &Spec, cx: &Context<'_, T>, case: &Case, parts: Parts) -> Result<Self> {
+        let calls = Part::new(spec, cx, case, Prepared::unblocked)?;
+        let flight = Self::new(cx, case, calls, parts)?;
+        let after = (spec.kind == Kind::Barrier).then(|| cx.tag(0));
+        Ok(Self { after, ..flight })
+    }
+}
+
+impl<C> Flight<C> {
+    /// The `parts` of `calls` in `case`; all ranks make it.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(crate) fn new<T: Transport>(
+        cx: &Context<'_, T>,
+        case: &Case,
+        calls: C,
+        parts: Parts,
+    ) -> Result<Self> {
+        let n_tests = case.find(&TEST_CALLS).unwrap_or(0);
+        let work_ns = if parts == Parts::Call { 0 } else { work_ns(cx, case)? };
+        let busy = cx.busy(work_ns / n_tests.max(1));
+        Ok(Self { parts, calls, busy, n_tests, after: None })
+    }
+
+    /// One operation; `end` is called at the end of each lap.
+    #[inline]
+    fn run_to<T: Transport>(&mut self, t: &T, end: impl FnMut(Lap)) -> Result<()>
+    where
+        C: Calls<T>,
+    {
+        let Self { parts, calls, busy, n_tests, .. } = self;
+        let work = match *parts {
+            Parts::Work => {
+                busy.run(t);
+                return Ok(());
+            }
+            Parts::Call => None,
+            Parts::Both => Some((busy, *n_tests)),
+        };
+        let (t, call, buffers) = calls.next(t);
+        fly(t, call, buffers, work, end)
+    }
+}
+
+impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.calls.fill(seeds);
+        self.busy.reset();
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.run_to(t, |_| ())
+    }
+
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        match self.parts {
+            Parts::Both => self.run_to(t, |lap| laps.end(t, lap as usize)),
+            _ => self.run(t),
+        }
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        if self.parts != Parts::Work {
+            self.calls.check(check);
+        }
+        if self.parts != Parts::Call {
+            self.busy.check_after(check.n_runs() * self.n_tests.max(1), check);
+        }
+    }
+
+    /// The call that is timed; alone, once those that are not, or a barrier to which ranks come late.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        self.run(t)?;
+        Operation::<T>::check(self, check);
+        if self.parts != Parts::Call {
+            return Ok(());
+        }
+        match self.after {
+            Some(after) => barrier::prove(t, after, check, || self.run(t)),
+            None => {
+                self.calls.prove(t, check, |t, call, buffers| fly(t, call, buffers, None, |_| ()))
+            }
+        }
+    }
+}
+
+/// Length of the work of this rank: the wanted one, or the mean time of the operation alone; where this
+/// rank takes no times, that of the slowest that does.
+fn work_ns<T: Transport>(cx: &Context<'_, T>, case: &Case) -> Result<u64> {
+    let wanted_us = case.value(&WORK_US);
+    if wanted_us > 0 {
+        return Ok(wanted_us.saturating_mul(1000));
+    }
+    let own_ns = cx.mean_ns(PURE);
+    let all = share(cx.transport(), [own_ns.unwrap_or(0)])?;
+    let slowest_ns = all.iter().map(|[ns]| *ns).max().filter(|ns| *ns > 0);
+    Ok(own_ns.or(slowest_ns).unwrap_or(UNKNOWN_NS))
+}
