@@ -20,6 +20,15 @@ fn laws_of_loops_of_imb_are_limits_and_multiples() {
             "IMB-MPI1 PingPong -msgsize 8 -iter 1000,80,100 -time 2.5",
             pingpong(" --hops 1 --loop-limits 80Mi,2.5s,52.5s --sizes 8 --ranks 2"),
         ),
+        // No barrier is of IMB where none is between calls.
+        (
+            "IMB-MPI1 Bcast -npmin 2 -sync off -imb_barrier on -msgsize 8",
+            "IMB:Bcast --rules imb --format imb --sync none --sizes 8 --ranks 2".into(),
+        ),
+        (
+            "IMB-MPI1 Bcast -npmin 2 -sync off -sync on -msgsize 8",
+            "IMB:Bcast --rules imb --format imb --sizes 8 --ranks 2".into(),
+        ),
         (
             "IMB-MPI1 Uniband -npmin 2 -msgsize 8 -window_size 32 -imb_barrier on",
             "IMB:Uniband --rules imb --format imb --sync dissemination --axis window=32 --sizes 8 \
@@ -72,6 +81,11 @@ fn datatypes_of_imb_are_units_of_lengths() {
             "IMB-MPI1 Reduce -npmin 2 -msgsize 8 -data_type int",
             "8",
             "-data_type int has no effect: only reductions are named",
+        ),
+        (
+            "IMB-MPI1 Reduce -npmin 2 -msgsize 8,64k",
+            "8,65536",
+            "-msgsize 8,64k is obeyed: IMB takes the numbers in it without k and M",
         ),
     ] {
         let Translation { words, notes } = translated(line).unwrap();
