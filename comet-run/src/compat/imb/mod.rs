@@ -59,7 +59,7 @@ struct Asked {
     time_s: f64,
     /// True if neither limits a loop.
     is_unlimited: bool,
-    /// What follows the longest length in the option for loops with a multiple of the ranks.
+    /// The end of the option for loops with a multiple of the ranks, behind the longest length.
     multiples: Option<&'static str>,
     /// Messages of a window.
     window: Option<u64>,

@@ -19,8 +19,7 @@ impl Asked {
         around: &Surroundings,
     ) -> Result<(), Stop> {
         let program = self.program.name;
-        let all: Option<u64> =
-            around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
+        let all: Option<u64> = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
         if let Some(map) = self.map {
             self.words.set("--map", map);
             if !around.is_launched && all.is_none() {
@@ -64,7 +63,8 @@ impl Asked {
         } else if let Some(all) = all.filter(|all| is_of_halves && all % 2 == 1 && *all > 1) {
             // The last rank is in no pair.
             let (min, most) = (min.next_multiple_of(2).min(all - 1), all - 1);
-            let procs = if min < most { format!("{min}..{most}*2,{most}") } else { most.to_string() };
+            let procs =
+                if min < most { format!("{min}..{most}*2,{most}") } else { most.to_string() };
             match is_one_job {
                 true => self.words.axis(format!("procs={procs}")),
                 false => self.words.replace("--ranks", procs),
