@@ -1,4 +1,4 @@
-//! What a kernel sees while it runs: its transport, buffers, and the timed loop.
+//! The view of a kernel while it runs: its transport, buffers, and the timed loop.
 
 mod laps;
 mod made;
@@ -23,18 +23,18 @@ pub use laps::Laps;
 /// The rank whose times count where those of one rank do.
 const TEST_NODE: Rank = 0;
 
-/// What holds for all cases of a run, on all ranks.
+/// Settings of all cases of a run, on all ranks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Method<'a> {
     /// The definition asked for, in place of that of the kernels which admit it.
     pub definition: Option<Definition>,
     /// The clock that all ranks share; `None` where there is no such clock.
     pub clock: Option<&'a GlobalClock>,
-    /// Which ranks are made to start late.
+    /// Ranks that are made to start late.
     pub skew: Skew,
     /// Seed of the skew.
     pub seed: u64,
-    /// Whether messages are sent from buffers into which nothing is received, as IMB and OSU do;
+    /// True if messages are sent from buffers into which nothing is received, as those of IMB and OSU are;
     /// otherwise what arrived is sent next.
     pub untouched: bool,
     /// Buffers of the repetitions.
@@ -47,13 +47,13 @@ pub struct Method<'a> {
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
     pub files: Option<&'a Folder>,
-    /// What the transport lacks, although it promises it.
+    /// Capabilities that the transport promises and lacks.
     pub broken: Option<&'a Broken>,
     /// Rounds of busy work per millisecond, once that is known.
     pub rounds_per_ms: Option<&'a OnceCell<u64>>,
 }
 
-/// What a rank repeats between two clock reads.
+/// Repetitions of a rank between two clock reads.
 pub(crate) trait Repeated<T> {
     /// One repetition.
     fn run(&mut self, t: &T) -> Result<()>;
@@ -195,7 +195,7 @@ impl<'a, T: Transport> Context<'a, T> {
         pairing.side(self.rank(), self.topology())
     }
 
-    /// Whether what arrived is sent next, rather than a buffer into which nothing is received.
+    /// True if what arrived is sent next, rather than a buffer into which nothing is received.
     pub fn resends(&self) -> bool {
         !self.method.untouched
     }
@@ -401,7 +401,7 @@ impl<'a, T: Transport> Context<'a, T> {
         samples.iter().map(|sample| sample.elapsed_ns()).sum::<u64>().checked_div(n_operations)
     }
 
-    /// What the system did to this rank while samples were taken, if it tells.
+    /// Work of the system on this rank while samples were taken, if it is known.
     pub fn usage(&self) -> Option<Usage> {
         self.usage
     }
@@ -501,73 +501,4 @@ impl<'a, T: Transport> Context<'a, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::borrow::Cow;
-    use std::cell::RefCell;
-    use std::rc::Rc;
-
-    use super::*;
-    use crate::conformance::twisted::{Twist, Twisted};
-    use crate::definition::Quantity;
-    use crate::kernel::{Series, Timing};
-    use crate::local::{self, Local};
-    use crate::sync::StartSync;
-
-    /// Notes each barrier as a `|`.
-    #[derive(Clone, Debug, Default)]
-    struct Log(Rc<RefCell<String>>);
-
-    impl Twist for Log {
-        fn barrier(&self, inner: &Local) -> Result<()> {
-            self.0.borrow_mut().push('|');
-            inner.barrier()
-        }
-    }
-
-    static LOOP: KernelInfo = KernelInfo {
-        series: &[Series::of("op", Quantity::OpTime, Definition::LoopMean)],
-        timing: Timing::Pipelined,
-        ..KernelInfo::collective("test")
-    };
-    static CALLS: KernelInfo = KernelInfo {
-        series: &[Series::of("op", Quantity::OpTime, Definition::CallMean)],
-        timing: Timing::Single,
-        ..LOOP
-    };
-
-    /// Checks the order of barriers and operations where three of these go before, and two are timed:
-    /// in one interval, or in one each.
-    #[track_caller]
-    fn check(info: &'static KernelInfo, sync: StartSync, n_barriers: u32, expected: &str) {
-        let (repetitions, n_samples) = if info.timing == Timing::Single { (1, 2) } else { (2, 1) };
-        let pace = Pace { sync, ..Pace::new(repetitions, n_samples, 3) };
-        let logs = local::run(3, |inner| {
-            let t = Twisted { inner: Cow::Borrowed(inner), twist: Log::default() };
-            let method = Method { n_barriers, ..Method::default() };
-            let mut cx = Context::new(&t, info, pace, method, false);
-            cx.have_all_repeat();
-            let run = |t: &Twisted<'_, Log>| {
-                t.twist.0.borrow_mut().push('o');
-                Ok(())
-            };
-            // The last rank has no part.
-            let has_part = t.rank() < 2;
-            let done = if has_part { cx.time(0, run) } else { cx.follow(0, |_| Ok(())) };
-            done.expect("no rank fails");
-            t.twist.0.take()
-        });
-        let barriers: String = expected.chars().filter(|c| *c == '|').collect();
-        assert_eq!(logs, [expected, expected, &barriers]);
-    }
-
-    #[test]
-    fn two_barriers_are_before_the_first_clock_read_by_the_rules_of_imb() {
-        check(&LOOP, StartSync::Barrier, 0, "ooooo");
-        check(&LOOP, StartSync::Barrier, 2, "ooo||oo");
-        // A barrier of its own is before each call.
-        check(&CALLS, StartSync::Barrier, 0, "|o|o|o|o|o");
-        check(&CALLS, StartSync::Barrier, 2, "|o|o|o||o|o");
-        check(&CALLS, StartSync::None, 2, "ooo||oo");
-        check(&CALLS, StartSync::DoubleBarrier, 2, "||o||o||o||o||o");
-    }
-}
+mod tests;

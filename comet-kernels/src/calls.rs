@@ -448,3 +448,15 @@ impl<T: Transport> Calls<T> for Part<T> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_axis_has_every_algorithm_of_the_library() {
+        for algorithm in Kind::ALL.into_iter().flat_map(algorithm::of) {
+            assert!(ALGORITHMS.contains(&algorithm.name), "{}", algorithm.name);
+        }
+    }
+}

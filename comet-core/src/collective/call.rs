@@ -330,6 +330,11 @@ impl Collective {
         }
     }
 
+    /// True unless it shares a vector out in parts with gaps or in another order, which MPI does not.
+    fn has_places(&self) -> bool {
+        self.kind != Kind::ReduceScatter || self.parts.are_packed()
+    }
+
     /// The first neighbour that is none of `n_ranks` ranks.
     fn stranger(&self, n_ranks: usize) -> Option<Rank> {
         let all = self.sources().iter().chain(self.destinations());
@@ -347,6 +352,7 @@ impl Collective {
         let (rank, n_ranks) = at;
         let is_possible = self.root < n_ranks
             && self.has_all_parts(n_ranks)
+            && self.has_places()
             && self.neighbours.as_ref().is_none_or(|of_rank| of_rank.are_among(n_ranks))
             && self.to_itself(rank).is_none_or(|[sent, received]| sent == received);
         let lengths = || (self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks));
@@ -354,9 +360,15 @@ impl Collective {
         Some(Needs { at, input_bytes, output_bytes })
     }
 
+    /// Refuses what [`admit`](Self::admit) does with buffers of any length.
+    pub(super) fn require_possible(&self, at: (Rank, usize)) -> Result<()> {
+        self.needs(at).map(drop).ok_or_else(|| self.refusal(at, [usize::MAX; 2]))
+    }
+
     /// Refuses buffers that are too short on `rank` of `n_ranks`, a root or a neighbour that does not
-    /// exist, another number of parts than there are ranks or neighbours, and an all-to-all in which the
-    /// rank sends itself another length than it expects.
+    /// exist, another number of parts than there are ranks or neighbours, a reduce-scatter of parts that
+    /// do not lie one behind the other, and an all-to-all in which the rank sends itself another length
+    /// than it expects.
     ///
     /// # Errors
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument) with what was found and expected.
@@ -387,7 +399,15 @@ impl Collective {
             return TransportError::no_such_rank(stranger, n_ranks);
         }
         let name = self.kind.name();
-        let text = if self.has_all_parts(n_ranks) {
+        let text = if !self.has_all_parts(n_ranks) {
+            let expected = if self.kind.is_among_neighbours() { "neighbour" } else { "rank" };
+            format!("{name} on rank {rank} of {n_ranks}: one part for each {expected} expected")
+        } else if !self.has_places() {
+            format!(
+                "{name} on rank {rank} of {n_ranks}: parts with gaps or in another order than that of \
+                 the ranks (make them with Parts::packed)"
+            )
+        } else {
             let wanted = [self.input_bytes(rank, n_ranks), self.output_bytes(rank, n_ranks)];
             let short = (0..2).find(|which| found[*which] < wanted[*which]);
             match (short, self.to_itself(rank)) {
@@ -405,9 +425,6 @@ impl Collective {
                     )
                 }
             }
-        } else {
-            let expected = if self.kind.is_among_neighbours() { "neighbour" } else { "rank" };
-            format!("{name} on rank {rank} of {n_ranks}: one part for each {expected} expected")
         };
         TransportError::new(TransportErrorKind::InvalidArgument, text)
     }
@@ -415,6 +432,7 @@ impl Collective {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parts::Places;
     use super::*;
 
     #[test]
@@ -441,6 +459,21 @@ mod tests {
         let expected =
             "alltoall on rank 1 of 2: the rank sends 4 bytes to itself, and expects 8 (give";
         assert!(error.to_string().contains(expected), "{error}");
+    }
+
+    #[test]
+    fn a_vector_is_shared_out_in_parts_one_behind_the_other() {
+        let call = |starts: [usize; 2]| {
+            let places = Places::new(vec![8, 8], starts.into());
+            Collective::new(Kind::ReduceScatter, Parts::Uneven(places))
+        };
+        call([0, 8]).admit((0, 2), &[0; 16], &[0; 8]).unwrap();
+        for starts in [[8, 0], [0, 16], [8, 16]] {
+            let error = call(starts).admit((0, 2), &[0; 24], &[0; 8]).unwrap_err();
+            assert_eq!(error.kind, TransportErrorKind::InvalidArgument);
+            let expected = "reduce_scatter on rank 0 of 2: parts with gaps or in another order";
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -176,6 +176,17 @@ impl Parts {
         matches!(self, Self::Equal(_))
     }
 
+    /// True if they lie one behind the other, from the first byte on.
+    pub(super) fn are_packed(&self) -> bool {
+        let Self::Uneven(Places { lengths, starts, .. }) = self else { return true };
+        let mut end = 0;
+        starts.iter().zip(lengths).all(|(start, length)| {
+            let is_next = *start == end;
+            end += length;
+            is_next
+        })
+    }
+
     /// True if there are `n` parts; as many as are asked for, if they are equal.
     #[inline]
     pub(super) fn are(&self, n: usize) -> bool {
@@ -251,6 +262,11 @@ mod tests {
         let parts = Parts::packed(vec![3, 0, 2]);
         let places = [0, 1, 2].map(|rank| parts.of(rank));
         assert_eq!((places, parts.total(3)), ([0..3, 3..3, 3..5], 5));
+        let at = |starts: [usize; 3]| {
+            Parts::Uneven(Places::new(vec![3, 0, 2], starts.into())).are_packed()
+        };
+        assert!(parts.are_packed() && Parts::Equal(3).are_packed() && at([0, 3, 3]));
+        assert!(!at([0, 3, 4]) && !at([2, 5, 0]) && !at([1, 4, 4]));
     }
 
     #[test]

@@ -22,7 +22,8 @@ impl<T: Transport> Prepared<T> {
     /// Blocked calls of `call` by an algorithm of the library, or as the transport carries it out.
     ///
     /// # Errors
-    /// If there is no memory for what lies between input and output.
+    /// Those of [`Transport::collective`] with buffers of any length, or if there is no memory for what lies
+    /// between input and output.
     pub fn new(t: &T, call: Collective, by: Option<&Algorithm>) -> Result<Self> {
         let has_own = t.has_own(&call);
         Self::planned(t, call, by, has_own)
@@ -31,7 +32,7 @@ impl<T: Transport> Prepared<T> {
     /// Unblocked calls of `call` by an algorithm of the library, or as the transport starts it.
     ///
     /// # Errors
-    /// If there is no memory for what lies between input and output.
+    /// Those of [`new`](Self::new).
     pub fn unblocked(t: &T, call: Collective, by: Option<&Algorithm>) -> Result<Self> {
         let starts_own = t.starts_own(&call);
         Self::planned(t, call, by, starts_own)
@@ -39,6 +40,8 @@ impl<T: Transport> Prepared<T> {
 
     fn planned(t: &T, call: Collective, by: Option<&Algorithm>, has_own: bool) -> Result<Self> {
         let (rank, n_ranks) = (t.rank(), t.n_ranks());
+        let possible = call.require_possible((rank, n_ranks));
+        possible.map_err(|error| error.on_rank(t.global_rank(rank)))?;
         let of_library = || algorithm::automatic(&call, n_ranks);
         let by = by.or_else(|| (!has_own).then(of_library));
         let plan = by.map(|algorithm| algorithm.plan(&call, rank, n_ranks));
@@ -151,5 +154,32 @@ impl<T: ?Sized> Pending<T> for NoCall {
 
     fn finish(self, _: &T) -> Result<()> {
         match self {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kind, Parts, Places};
+    use super::*;
+    use crate::local;
+
+    #[test]
+    fn calls_that_no_buffers_make_possible_are_not_prepared() {
+        let reversed = Parts::Uneven(Places::new(vec![8, 8], vec![8, 0]));
+        for call in [
+            Collective::new(Kind::ReduceScatter, reversed),
+            Collective::new(Kind::Broadcast, Parts::Equal(8)).with_root(2),
+            Collective::new(Kind::Allgather, Parts::packed(vec![8; 3])),
+        ] {
+            let of_ranks = local::run(2, |t| {
+                let by = algorithm::of(call.kind()).last();
+                let prepared = Prepared::new(t, call.clone(), by).map(drop);
+                prepared.and_then(|()| Prepared::unblocked(t, call.clone(), None).map(drop))
+            });
+            for result in of_ranks {
+                let error = result.unwrap_err();
+                assert_eq!(error.kind, TransportErrorKind::InvalidArgument, "{error}");
+            }
+        }
     }
 }

@@ -320,12 +320,31 @@ fn sums_of_8_bits_stay_below_those_at_which_libraries_differ() {
 }
 
 #[test]
+fn no_slice_of_a_sum_looks_like_another() {
+    const PERIOD: usize = 11;
+    let by = Reducer::new(Element::I32, Operator::Sum).unwrap();
+    for n_ranks in 1..=45 {
+        let [mut sums, mut own] = [[0; 4 * PERIOD]; 2];
+        data::fill_operand(by, 0, &mut sums);
+        for rank in 1..n_ranks {
+            data::fill_operand(by, rank, &mut own);
+            by.combine(&mut sums, &own);
+        }
+        for shift in 1..PERIOD {
+            let mut shifted = sums;
+            shifted.rotate_left(4 * shift);
+            assert_ne!(shifted, sums, "{n_ranks} ranks, {shift} elements");
+        }
+    }
+}
+
+#[test]
 fn sums_of_8_bits_wrap_or_end_at_the_greatest_integer() {
-    // Elements 0 and 4 of ranks 0 and 1 are 0 and 7, 4 and 0.
+    // Elements 0 and 4 of ranks 0 and 1 are 0 and 7, 5 and 0.
     let check = |element, n_runs, found: u8, expected: u8| {
         let by = Reducer::new(element, Operator::Sum).unwrap();
         let combined = data::combined_operands(by, 0, 1..2, n_runs, &[found; 5]);
-        assert_eq!([combined[0], combined[4]], [expected, 4], "{element:?} after {n_runs}");
+        assert_eq!([combined[0], combined[4]], [expected, 5], "{element:?} after {n_runs}");
     };
     check(Element::I8, 20, 140, 140);
     check(Element::I8, 20, 127, 127);

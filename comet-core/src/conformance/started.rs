@@ -269,10 +269,10 @@ fn a_start_with_wrong_arguments_is_refused<T: Transport>(t: &T, found: &Found) -
     let n = t.n_ranks();
     let gather = Collective::new(Kind::Allgather, Parts::Equal(8));
     for (call, n_bytes) in [(gather.clone(), 8 * n - 1), (gather.with_root(n), 8 * n)] {
-        let mut prepared = Prepared::unblocked(t, call, None)?;
         let mut output = vec![0; n_bytes];
-        let outcome =
-            t.scope(|s| s.unblocked_collective(&mut prepared, &[0; 8], &mut output)?.wait());
+        let outcome = Prepared::unblocked(t, call, None).and_then(|mut prepared| {
+            t.scope(|s| s.unblocked_collective(&mut prepared, &[0; 8], &mut output)?.wait())
+        });
         let kind = outcome.err().map(|error| error.kind);
         found.require_eq("a start", kind, Some(TransportErrorKind::InvalidArgument));
     }

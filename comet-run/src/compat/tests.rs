@@ -446,35 +446,6 @@ fn lengths_and_pairs_of_osu_follow_the_ranks() {
 }
 
 #[test]
-fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
-    let translate = |line: &str, n_ranks| {
-        translate(&split(line), &Surroundings { is_launched: true, n_ranks, out: None })
-    };
-    for (line, n_ranks, procs) in [
-        ("IMB-MPI1 Bcast Barrier", Some(8), Some("procs=2..max*2,max")),
-        ("IMB-MPI1 Barrier -npmin 4", Some(8), Some("procs=4..max*2,max")),
-        ("IMB-MPI1 Barrier -npmin 4", None, Some("procs=4..max*2,max")),
-        ("IMB-MPI1 Barrier -npmin 8", Some(8), None),
-        ("IMB-MPI1 PingPong -npmin 2", Some(8), None),
-        ("IMB-MPI1 PingPong Barrier -npmin 8", Some(8), None),
-        ("IMB-MPI1 PingPong Barrier", Some(8), Some("procs=2..max*2,max")),
-        ("IMB-MPI1 PingPong -multi 0", Some(8), Some("procs=2")),
-        ("IMB-MPI1 Bcast -multi 1 -sync off", Some(8), Some("procs=2..max*2,max")),
-    ] {
-        let Translation { words, notes } = translate(line, n_ranks).unwrap();
-        let axis = words.iter().position(|word| word == "--axis").map(|at| &*words[at + 1]);
-        assert_eq!((axis, &notes[..]), (procs, &[] as &[String]), "{line}");
-    }
-    let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all ranks, which pairs do not \
-                   need (write -npmin 4, or name PingPong in a command of its own)";
-    assert_eq!(refusal("IMB-MPI1 PingPong Barrier -npmin 2 --ranks=4"), refused);
-    let note = "collectives run on all ranks alone beside PingPong, as with -npmin of so many";
-    assert_eq!(translated("IMB-MPI1 PingPong Barrier --ranks=4").unwrap().notes, [note]);
-    let alone = "osu_bw: 1 process was started, too few for a pair (start 2)";
-    assert_eq!(translate("osu_bw", Some(1)), Err(Stop::Wrong(alone.into())));
-}
-
-#[test]
 fn a_launcher_decides_how_many_ranks_there_are() {
     let around = Surroundings { is_launched: true, n_ranks: None, out: Some("r.jsonl".into()) };
     for line in ["osu_latency -m 8", "IMB-MPI1 PingPong -npmin 2"] {

@@ -60,10 +60,13 @@ struct Asked {
     time_s: f64,
     /// True if neither limits a loop.
     is_unlimited: bool,
-    /// What follows the longest length in the option for loops with a multiple of the ranks.
+    /// The end of the option for loops with a multiple of the ranks, behind the longest length.
     multiples: Option<&'static str>,
     /// Messages of a window.
     window: Option<u64>,
+    /// True if barriers are between calls, and true if they are those of IMB.
+    has_barriers: bool,
+    has_own_barriers: bool,
     /// The value of `-map`, if it moves ranks.
     map: Option<RankGrid>,
     /// The value of `-multi`, if several groups run at once.
@@ -106,6 +109,8 @@ pub(super) fn translate(
         is_unlimited: false,
         multiples: None,
         window: None,
+        has_barriers: true,
+        has_own_barriers: false,
         map: None,
         groups: None,
         words: Words { ours, ..Words::default() },
@@ -223,7 +228,14 @@ impl Asked {
                 self.logs = logs.ok_or_else(|| refuse(expected))?;
             }
             "-msglen" => self.list(self.lines(name, value)?.iter().map(String::as_str), refuse)?,
-            "-msgsize" => self.list(value.split(','), refuse)?,
+            "-msgsize" => {
+                if value.contains(['k', 'K', 'm', 'M']) {
+                    self.notes.push(format!(
+                        "-msgsize {value} is obeyed: IMB takes the numbers in it without k and M"
+                    ));
+                }
+                self.list(value.split(','), refuse)?;
+            }
             "-zero_size" => self.has_zero = self.is_on(name, value)?,
             "-root_shift" => self.rotates = self.is_on(name, value)?,
             "-data_type" => self.data_type = self.element(name, value, &ELEMENTS)?,
@@ -244,9 +256,8 @@ impl Asked {
             }
             "-msg_pause" if self.is_on(name, value)? => self.words.set("--pause", PAUSE),
             "-msg_pause" => (),
-            "-imb_barrier" if self.is_on(name, value)? => self.words.set("--sync", "dissemination"),
-            "-sync" if !self.is_on(name, value)? => self.words.set("--sync", "none"),
-            "-imb_barrier" | "-sync" => (),
+            "-imb_barrier" => self.has_own_barriers = self.is_on(name, value)?,
+            "-sync" => self.has_barriers = self.is_on(name, value)?,
             "-multi" => match value {
                 "-1" => (),
                 "0" | "1" => self.groups = Some(value.to_owned()),
@@ -378,6 +389,11 @@ impl Asked {
                 "{}: no folder is named for its files (add --io-dir=FOLDER)",
                 self.program.name
             )));
+        }
+        match (self.has_barriers, self.has_own_barriers) {
+            (false, _) => self.words.set("--sync", "none"),
+            (true, true) => self.words.set("--sync", "dissemination"),
+            (true, false) => (),
         }
         self.add_operations();
         if self.benchmarks.iter().any(|benchmark| benchmark.kernel == "comet/echo") {

@@ -1,6 +1,7 @@
 //! Numbers of ranks, groups and the order of ranks of a command line of IMB.
 
 use comet_report::format::ROWS_LABEL;
+use comet_report::suite::Numbers;
 
 use super::super::{Stop, Surroundings};
 use super::Asked;
@@ -18,7 +19,7 @@ impl Asked {
         around: &Surroundings,
     ) -> Result<(), Stop> {
         let program = self.program.name;
-        let all = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
+        let all: Option<u64> = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
         if let Some(map) = self.map {
             self.words.set("--map", map);
             if !around.is_launched && all.is_none() {
@@ -47,6 +48,7 @@ impl Asked {
             _ => (),
         }
         let min = self.n_ranks.unwrap_or(self.program.npmin);
+        let is_of_halves = !self.has(|numbers| !matches!(numbers, Numbers::Windows(_)));
         if let Some(rows) = self.groups.take() {
             if has_pair && has_all && min > PAIR && !self.program.is_one_job {
                 return Err(Stop::Wrong(format!(
@@ -58,6 +60,15 @@ impl Asked {
             self.words.axis(format!("procs={procs}"));
             self.words.axis("groups=max".into());
             self.words.label(format!("{ROWS_LABEL}={rows}"));
+        } else if let Some(all) = all.filter(|all| is_of_halves && all % 2 == 1 && *all > 1) {
+            // The last rank is in no pair.
+            let (min, most) = (min.next_multiple_of(2).min(all - 1), all - 1);
+            let procs =
+                if min < most { format!("{min}..{most}*2,{most}") } else { most.to_string() };
+            match is_one_job {
+                true => self.words.axis(format!("procs={procs}")),
+                false => self.words.replace("--ranks", procs),
+            }
         } else if has_all && !mixed && is_below(min) {
             match all {
                 _ if is_one_job => {

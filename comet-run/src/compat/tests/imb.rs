@@ -20,6 +20,15 @@ fn laws_of_loops_of_imb_are_limits_and_multiples() {
             "IMB-MPI1 PingPong -msgsize 8 -iter 1000,80,100 -time 2.5",
             pingpong(" --hops 1 --loop-limits 80Mi,2.5s,52.5s --sizes 8 --ranks 2"),
         ),
+        // No barrier is of IMB where none is between calls.
+        (
+            "IMB-MPI1 Bcast -npmin 2 -sync off -imb_barrier on -msgsize 8",
+            "IMB:Bcast --rules imb --format imb --sync none --sizes 8 --ranks 2".into(),
+        ),
+        (
+            "IMB-MPI1 Bcast -npmin 2 -sync off -sync on -msgsize 8",
+            "IMB:Bcast --rules imb --format imb --sizes 8 --ranks 2".into(),
+        ),
         (
             "IMB-MPI1 Uniband -npmin 2 -msgsize 8 -window_size 32 -imb_barrier on",
             "IMB:Uniband --rules imb --format imb --sync dissemination --axis window=32 --sizes 8 \
@@ -72,6 +81,11 @@ fn datatypes_of_imb_are_units_of_lengths() {
             "IMB-MPI1 Reduce -npmin 2 -msgsize 8 -data_type int",
             "8",
             "-data_type int has no effect: only reductions are named",
+        ),
+        (
+            "IMB-MPI1 Reduce -npmin 2 -msgsize 8,64k",
+            "8,65536",
+            "-msgsize 8,64k is obeyed: IMB takes the numbers in it without k and M",
         ),
     ] {
         let Translation { words, notes } = translated(line).unwrap();
@@ -359,4 +373,38 @@ fn collectives_in_flight_have_the_options_of_blocked_ones_but_for_types() {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");
     }
+}
+
+#[test]
+fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
+    let translate = |line: &str, n_ranks| {
+        translate(&split(line), &Surroundings { is_launched: true, n_ranks, out: None })
+    };
+    for (line, n_ranks, procs) in [
+        ("IMB-MPI1 Bcast Barrier", Some(8), Some("procs=2..max*2,max")),
+        ("IMB-MPI1 Barrier -npmin 4", Some(8), Some("procs=4..max*2,max")),
+        ("IMB-MPI1 Barrier -npmin 4", None, Some("procs=4..max*2,max")),
+        ("IMB-MPI1 Barrier -npmin 8", Some(8), None),
+        ("IMB-MPI1 PingPong -npmin 2", Some(8), None),
+        ("IMB-MPI1 PingPong Barrier -npmin 8", Some(8), None),
+        ("IMB-MPI1 PingPong Barrier", Some(8), Some("procs=2..max*2,max")),
+        ("IMB-MPI1 PingPong -multi 0", Some(8), Some("procs=2")),
+        ("IMB-MPI1 Bcast -multi 1 -sync off", Some(8), Some("procs=2..max*2,max")),
+        // Two halves of the ranks are as long as each other.
+        ("IMB-MPI1 Uniband Biband", Some(3), Some("procs=2")),
+        ("IMB-MPI1 Biband", Some(7), Some("procs=2..6*2,6")),
+        ("IMB-MPI1 Biband -npmin 3", Some(7), Some("procs=4..6*2,6")),
+        ("IMB-MPI1 Biband Bcast", Some(7), Some("procs=2..max*2,max")),
+    ] {
+        let Translation { words, notes } = translate(line, n_ranks).unwrap();
+        let axis = words.iter().position(|word| word == "--axis").map(|at| &*words[at + 1]);
+        assert_eq!((axis, &notes[..]), (procs, &[] as &[String]), "{line}");
+    }
+    let refused = "IMB-MPI1: -npmin 2 asks for runs on fewer than all ranks, which pairs do not \
+                   need (write -npmin 4, or name PingPong in a command of its own)";
+    assert_eq!(refusal("IMB-MPI1 PingPong Barrier -npmin 2 --ranks=4"), refused);
+    let note = "collectives run on all ranks alone beside PingPong, as with -npmin of so many";
+    assert_eq!(translated("IMB-MPI1 PingPong Barrier --ranks=4").unwrap().notes, [note]);
+    let alone = "osu_bw: 1 process was started, too few for a pair (start 2)";
+    assert_eq!(translate("osu_bw", Some(1)), Err(Stop::Wrong(alone.into())));
 }
