@@ -20,8 +20,8 @@ use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Group, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag,
-    Transport, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, Source,
+    Status, Tag, Transport, require_rank, require_source,
 };
 use crate::window::Memory;
 
@@ -356,6 +356,7 @@ impl RawTransport for Local {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = LocalRecv<'env>;
     type OwnCall<'env> = NoCall;
+    type PreparedOp = NoPrepared;
     type Window = LocalWindow;
     type File = NoFile;
 

@@ -12,8 +12,8 @@ use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
-    Transport, Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, Source,
+    Status, Tag, Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -260,6 +260,7 @@ impl RawTransport for Shm {
     type SendOp<'env> = ShmSend;
     type RecvOp<'env> = ShmRecv<'env>;
     type OwnCall<'env> = NoCall;
+    type PreparedOp = NoPrepared;
     type Window = ShmWindow;
     type File = ShmFile;
 

@@ -14,8 +14,8 @@ use comet_core::file::{NoFile, Plan};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
-    Transport, Work, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, Source,
+    Status, Tag, Transport, Work, require_rank, require_source,
 };
 use comet_core::window::Memory;
 
@@ -275,6 +275,7 @@ impl RawTransport for Sim {
     type SendOp<'env> = SimSend;
     type RecvOp<'env> = SimRecv<'env>;
     type OwnCall<'env> = NoCall;
+    type PreparedOp = NoPrepared;
     type Window = SimWindow;
     type File = NoFile;
 

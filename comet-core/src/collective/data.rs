@@ -208,8 +208,21 @@ pub fn compare_once(
     at: (Rank, usize),
     output: &mut [u8],
 ) -> Result<(), KernelError> {
-    let mut check = Checker::new(1, false);
-    compare(call, at, output, &mut check);
+    compare_with(call, at, Seeds { n_runs: 1 }, output)
+}
+
+/// The same after a [`fill`] with `seeds`.
+///
+/// # Errors
+/// The first byte that differs.
+pub fn compare_with(
+    call: &Collective,
+    at: (Rank, usize),
+    seeds: Seeds,
+    output: &mut [u8],
+) -> Result<(), KernelError> {
+    let mut check = Checker::new(seeds.n_runs, false);
+    check.after(1, |check| compare(call, at, output, check));
     check.result()
 }
 

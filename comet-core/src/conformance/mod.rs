@@ -11,6 +11,7 @@
 //!                               │       collective      barrier, broadcast, global sum
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       started         collectives in flight
+//!                               │       prepared        operations that are started again and again
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
 //!                               │       files           pointers, forms and views, in a folder
@@ -32,6 +33,7 @@ mod groups;
 mod local_side;
 mod matching;
 mod point_to_point;
+mod prepared;
 mod sets;
 mod started;
 mod toolkit;
@@ -74,6 +76,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         collective::checks(),
         calls::checks(),
         started::checks(),
+        prepared::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -10,7 +10,7 @@ use crate::kernel::Seeds;
 use crate::transport::{Rank, Source, Transport};
 
 /// Lengths of a part in bytes: around the lines and pieces of transports, in whole doubles.
-const LENGTHS_BYTES: [usize; 5] = [0, 8, 48, 4096, 40_000];
+pub(super) const LENGTHS_BYTES: [usize; 5] = [0, 8, 48, 4096, 40_000];
 /// Most ranks among which parts are long.
 const MAX_LONG: usize = 8;
 /// Collectives in flight at once.
@@ -31,11 +31,11 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
 }
 
 /// A collective with test data on this rank.
-struct Trial<T: Transport> {
-    prepared: Prepared<T>,
+pub(super) struct Trial<T: Transport> {
+    pub(super) prepared: Prepared<T>,
     at: (Rank, usize),
-    input: Memory<T>,
-    output: Memory<T>,
+    pub(super) input: Memory<T>,
+    pub(super) output: Memory<T>,
 }
 
 impl<T: Transport> Trial<T> {
@@ -45,16 +45,41 @@ impl<T: Transport> Trial<T> {
     }
 
     fn of(t: &T, prepared: Prepared<T>, index: usize) -> Result<Self> {
-        let (at, call) = ((t.rank(), t.n_ranks()), prepared.call());
+        let call = prepared.call().clone();
+        Self::made(t, &call, index, |_, _| Ok(prepared))
+    }
+
+    /// `call`, which `prepare` prepares for input and output.
+    pub(super) fn made(
+        t: &T,
+        call: &Collective,
+        index: usize,
+        prepare: impl FnOnce(&[u8], &mut [u8]) -> Result<Prepared<T>>,
+    ) -> Result<Self> {
+        let at = (t.rank(), t.n_ranks());
         let [of_input, of_output] = [1, 2].map(|bit| index & bit != 0);
         let mut input = Memory::new(t, of_input, call.input_bytes(at.0, at.1))?;
         let mut output = Memory::new(t, of_output, call.output_bytes(at.0, at.1))?;
         data::fill(call, at, Seeds { n_runs: 1 }, [&mut input, &mut output]);
+        let prepared = prepare(&input, &mut output)?;
         Ok(Self { prepared, at, input, output })
     }
 
+    /// Puts the data of start number `round` into the buffers: other ones than before, and zeros into every
+    /// second vector of a reduction.
+    pub(super) fn refill(&mut self, round: u64) {
+        let Self { prepared, at, input, output } = self;
+        let call = prepared.call();
+        data::fill(call, *at, Seeds { n_runs: round }, [input, output]);
+        if are_zeros(call, round) {
+            input.fill(0);
+            let place: &mut [u8] = if call.is_in_place_on(at.0) { output } else { &mut [] };
+            place.fill(0);
+        }
+    }
+
     /// Starts the collective, and waits for it at once.
-    fn run(&mut self, t: &T, found: &Found) -> Result<()> {
+    pub(super) fn run(&mut self, t: &T, found: &Found) -> Result<()> {
         let Self { prepared, input, output, .. } = self;
         let name = prepared.call().kind().name();
         let run = t.scope(|s| s.unblocked_collective(prepared, input, output)?.wait());
@@ -63,21 +88,42 @@ impl<T: Transport> Trial<T> {
 
     /// Checks what has arrived.
     fn check(&mut self, found: &Found) {
-        let call = self.prepared.call();
-        if let Err(error) = data::compare_once(call, self.at, &mut self.output) {
-            let (name, n_bytes) = (call.kind().name(), call.parts().total(1));
-            found.note(format!("the started {name} of {n_bytes} bytes: {error}"));
+        self.check_of(1, found);
+    }
+
+    /// The same after the start number `round`.
+    pub(super) fn check_of(&mut self, round: u64, found: &Found) {
+        let (call, (rank, n_ranks)) = (self.prepared.call(), self.at);
+        let (name, n_bytes) = (call.kind().name(), call.parts().total(1));
+        if are_zeros(call, round) {
+            let gets = call.kind() != Kind::Exscan || rank > 0;
+            let result = &self.output[..call.output_bytes(rank, n_ranks)];
+            let place = match call.kind() {
+                Kind::ReduceScatter if call.is_in_place_on(rank) => 0..call.parts().length(rank),
+                _ => 0..result.len(),
+            };
+            let are_zeros = !gets || result[place].iter().all(|byte| *byte == 0);
+            found.require(are_zeros, "a reduction of zeros is not zero");
+        } else if let Err(error) =
+            data::compare_with(call, self.at, Seeds { n_runs: round }, &mut self.output)
+        {
+            found.note(format!("start {round} of {name} of {n_bytes} bytes: {error}"));
         }
     }
 }
 
+/// True if the vectors of start number `round` are zeros.
+fn are_zeros(call: &Collective, round: u64) -> bool {
+    call.kind().is_reduction() && round.is_multiple_of(2)
+}
+
 /// The kinds in which each rank has to do with all.
-fn kinds() -> impl Iterator<Item = Kind> {
+pub(super) fn kinds() -> impl Iterator<Item = Kind> {
     Kind::ALL.into_iter().filter(|kind| !kind.is_among_neighbours())
 }
 
 /// The collectives of `kind` with parts of `length`: of one length, of several, and in place.
-fn calls(kind: Kind, length: usize, n_ranks: usize) -> Vec<Collective> {
+pub(super) fn calls(kind: Kind, length: usize, n_ranks: usize) -> Vec<Collective> {
     let even = Collective::new(kind, Parts::Equal(length));
     let uneven = matches!(kind, Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall);
     let parts = || {

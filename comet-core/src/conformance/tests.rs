@@ -40,6 +40,7 @@ enum Fault {
     MessagesOfNeighboursAreStale,
     PartsWithTypesLoseTheirLastByte,
     StartedCallsDoNothing,
+    PreparedCallsDoNothing,
     WindowsForget(&'static str),
 }
 
@@ -159,6 +160,10 @@ impl Twist for Flaw {
         self.has(Fault::StartedCallsDoNothing)
     }
 
+    fn prepares_nothing(&self) -> bool {
+        self.has(Fault::PreparedCallsDoNothing)
+    }
+
     fn forgets(&self, call: &'static str) -> bool {
         self.has(Fault::WindowsForget(call))
     }
@@ -251,6 +256,20 @@ fn every_fault_is_noticed() {
     let name = "neighbours_get_what_each_source_sends_to_them";
     check(Fault::MessagesOfNeighboursAreStale, name);
     check(Fault::PartsWithTypesLoseTheirLastByte, "parts_may_have_types_of_their_own");
+}
+
+#[test]
+fn prepared_collectives_that_do_nothing_are_noticed() {
+    for name in [
+        "prepared_collectives_do_the_same_at_each_start",
+        "a_prepared_collective_may_be_started_many_times",
+        "a_prepared_collective_tests_true_without_a_wait",
+        "prepared_collectives_end_in_either_order",
+        "a_dropped_request_of_a_prepared_collective_is_waited_for",
+    ] {
+        let outcomes = outcomes(name, Fault::PreparedCallsDoNothing);
+        assert!(outcomes.iter().all(Result::is_err), "{name}: {outcomes:?}");
+    }
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::file::{NoFile, Plan};
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
+    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, Source, Status,
+    Tag, Transport,
 };
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
@@ -59,6 +60,11 @@ pub(crate) trait Twist: Clone + Debug {
 
     /// True if unblocked collectives are calls of the transport's own, which do nothing.
     fn starts_nothing(&self) -> bool {
+        false
+    }
+
+    /// True if the transport prepares operations by calls of its own, which do nothing.
+    fn prepares_nothing(&self) -> bool {
         false
     }
 
@@ -128,10 +134,25 @@ impl<W: Twist> Pending<Twisted<'_, W>> for Nothing {
     }
 }
 
+impl<W: Twist> RawPrepared<Twisted<'_, W>> for Nothing {
+    fn start(&mut self, _: &Twisted<'_, W>, _: Lease<Twisted<'_, W>>) -> Result<()> {
+        Ok(())
+    }
+
+    fn poll(&mut self, _: &Twisted<'_, W>) -> bool {
+        true
+    }
+
+    fn finish(&mut self, _: &Twisted<'_, W>) -> Result<()> {
+        Ok(())
+    }
+}
+
 impl<W: Twist> RawTransport for Twisted<'_, W> {
     type SendOp<'env> = LocalSend;
     type RecvOp<'env> = TwistedRecv<'env>;
     type OwnCall<'env> = Nothing;
+    type PreparedOp = Nothing;
     type Window = TwistedWindow<W>;
     type File = NoFile;
 
@@ -167,6 +188,10 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         _: &'env mut [u8],
     ) -> Result<Nothing> {
         Ok(Nothing)
+    }
+
+    fn prepare_own(&self, _: &Collective, _: &[u8], _: &mut [u8]) -> Result<Option<Nothing>> {
+        Ok(self.twist.prepares_nothing().then_some(Nothing))
     }
 
     fn start_recv<'env>(

@@ -55,7 +55,7 @@ impl Checker {
     }
 
     /// Makes `checks` of what ran `n_runs` times by itself, on data of the same seeds.
-    pub(super) fn after(&mut self, n_runs: u64, checks: impl FnOnce(&mut Self)) {
+    pub(crate) fn after(&mut self, n_runs: u64, checks: impl FnOnce(&mut Self)) {
         let n_all = std::mem::replace(&mut self.n_runs, n_runs);
         checks(self);
         self.n_runs = n_all;

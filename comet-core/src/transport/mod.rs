@@ -19,6 +19,7 @@
 
 mod group;
 mod landing;
+mod prepared;
 mod raw;
 mod requests;
 mod scope;
@@ -26,7 +27,11 @@ mod types;
 
 pub use group::Group;
 pub use landing::{Landing, Outgoing, Place};
-pub use raw::{Pending, RawTransport};
+pub(crate) use prepared::Bound;
+pub use prepared::{
+    PreparedInFlight, PreparedRecvs, PreparedSends, StartedRecvs, StartedSends, StartedSet,
+};
+pub use raw::{NoPrepared, Pending, RawPrepared, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};

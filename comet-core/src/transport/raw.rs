@@ -81,6 +81,46 @@ pub trait Pending<T: ?Sized>: Sized {
     }
 }
 
+/// An operation of a transport's own that was prepared for certain memory, and is started again and again
+/// (MPI-4.1 sections 3.9 and 6.13). Dropping it frees it.
+///
+/// [`Request`](super::Request) calls these methods, in turn: start, any number of polls, finish.
+pub trait RawPrepared<T: ?Sized>: Sized {
+    /// Starts the operation, which is not in flight. By the lease the memory for which it was prepared is
+    /// borrowed until it is finished.
+    ///
+    /// # Errors
+    /// If the job has failed; nothing was started then.
+    fn start(&mut self, t: &T, lease: Lease<T>) -> Result<()>;
+
+    /// Makes progress; `true` once the operation has ended, also with an error.
+    fn poll(&mut self, t: &T) -> bool;
+
+    /// Waits for the end of the operation; its memory is in use no more, also after an error.
+    ///
+    /// # Errors
+    /// The failure of this operation, or that of the job.
+    fn finish(&mut self, t: &T) -> Result<()>;
+}
+
+/// The prepared operation of a transport that has none of its own: there is no value of it.
+#[derive(Clone, Copy, Debug)]
+pub enum NoPrepared {}
+
+impl<T: ?Sized> RawPrepared<T> for NoPrepared {
+    fn start(&mut self, _: &T, _: Lease<T>) -> Result<()> {
+        match *self {}
+    }
+
+    fn poll(&mut self, _: &T) -> bool {
+        match *self {}
+    }
+
+    fn finish(&mut self, _: &T) -> Result<()> {
+        match *self {}
+    }
+}
+
 /// The unblocked calls of a backend; kernels use [`Transport::scope`](super::Transport::scope).
 ///
 /// The operations are typed, so a backend keeps in them what it needs (an `MPI_Request`, an index
@@ -97,6 +137,9 @@ pub trait RawTransport {
     /// A collective that was started by a call of the transport's own;
     /// [`NoCall`] where it has none.
     type OwnCall<'env>: Pending<Self, Out = ()>;
+    /// An operation that was prepared by a call of the transport's own;
+    /// [`NoPrepared`] where it has none.
+    type PreparedOp: RawPrepared<Self>;
     /// One side of a window.
     type Window: RawWindow;
     /// One side of a file.
@@ -147,6 +190,53 @@ pub trait RawTransport {
     ) -> Result<Self::OwnCall<'env>> {
         let _ = (lease, input, output);
         Err(NoCall::unsupported(call))
+    }
+
+    /// `call` from `input` to `output`, which are long enough, prepared by a call of the transport's own; all
+    /// ranks prepare it. `None` where there is no such call, which is the default.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) if the library lacks it, on all ranks
+    /// alike; other kinds if the job has failed.
+    fn prepare_own(
+        &self,
+        call: &Collective,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<Option<Self::PreparedOp>> {
+        let _ = (call, input, output);
+        Ok(None)
+    }
+
+    /// `n` sends of `message` to rank `destination`, prepared by calls of the transport's own and started
+    /// together; `None` where there are no such calls, which is the default.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    fn prepare_sends(
+        &self,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+        n: usize,
+    ) -> Result<Option<Self::PreparedOp>> {
+        let _ = (destination, tag, message, n);
+        Ok(None)
+    }
+
+    /// The same for `n` receives into `buffer`, all into the same place.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    fn prepare_recvs(
+        &self,
+        source: Source,
+        tag: Tag,
+        buffer: &mut [u8],
+        n: usize,
+    ) -> Result<Option<Self::PreparedOp>> {
+        let _ = (source, tag, buffer, n);
+        Ok(None)
     }
 
     /// Starts to receive into `place`, which no other operation uses unless it is shared.

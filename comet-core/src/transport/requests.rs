@@ -109,6 +109,14 @@ impl<P> Room<P> {
     }
 }
 
+#[cfg(test)]
+impl<P> Room<P> {
+    /// Address and capacity of the memory.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.0.as_ptr().addr(), self.0.capacity())
+    }
+}
+
 impl<P> Default for Room<P> {
     fn default() -> Self {
         Self(Vec::new())
@@ -308,7 +316,7 @@ mod tests {
                     Ok(())
                 })
                 .unwrap();
-                addresses.push((room.0.as_ptr().addr(), room.0.capacity()));
+                addresses.push(room.place());
             }
             addresses
         });

@@ -18,7 +18,8 @@ use crate::error::{Result, TransportError};
 /// finished before the borrow of its buffer ends, or that the process ends first; and that of a
 /// [`Window`](crate::window::Window) or a [`File`](crate::file::File), that it alone uses what was made
 /// with it. A [collective in flight](crate::collective::InFlight), which a scope counts, ends the messages
-/// that it starts before it ends itself.
+/// that it starts before it ends itself. An operation that was [prepared](super::RawPrepared) is started
+/// while the memory is borrowed for which it was prepared.
 ///
 /// A backend's unsafe code may rely on this: there is no way to make a `Lease` outside this
 /// module, `run` keeps the promise by counting, and a lease for one transport is none for
@@ -169,8 +170,9 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         Ok(Request { scope: self, op: Some(op) })
     }
 
-    /// Starts the collective that was [prepared](Prepared::unblocked), from `input` to `output`, which stay
-    /// borrowed; all ranks start it, and their unblocked collectives in one order (MPI-4.1 section 6.12).
+    /// Starts the collective that was prepared, for [unblocked](Prepared::unblocked) calls or to be
+    /// [started again and again](Prepared::persistent), from `input` to `output`, which stay borrowed; all
+    /// ranks start it, and their unblocked collectives in one order (MPI-4.1 sections 6.12 and 6.13).
     ///
     /// Where the transport has no [call of its own](Transport::starts_own), it goes on only in the calls that
     /// test it or wait for it, or for a [set](Requests) that it is in. So ranks with several in flight wait
@@ -194,7 +196,9 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Transport::collective`].
+    /// Those of [`Transport::collective`], and
+    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) for other memory than a
+    /// persistent one was prepared for.
     #[inline]
     #[track_caller]
     pub fn unblocked_collective(
@@ -203,9 +207,19 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         input: &'scope [u8],
         output: &'scope mut [u8],
     ) -> Result<Request<'scope, 'env, T, Started<'scope, T>>> {
+        self.counted(|t, lease| prepared.start(t, lease, input, output))
+    }
+
+    /// Starts an operation by `start`, with a lease of this scope, which counts it.
+    #[inline]
+    #[track_caller]
+    pub(super) fn counted<P: Pending<T>>(
+        &'scope self,
+        start: impl FnOnce(&'env T, Lease<T>) -> Result<P>,
+    ) -> Result<Request<'scope, 'env, T, P>> {
         // Counted first, as in `unblocked_send`.
         self.open();
-        let start = prepared.start(self.outstanding.transport, Lease(PhantomData), input, output);
+        let start = start(self.outstanding.transport, Lease(PhantomData));
         let op = start.inspect_err(|_| self.close())?;
         Ok(Request { scope: self, op: Some(op) })
     }

@@ -17,8 +17,8 @@ use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawTransport, Source, Status, Tag, Transport,
-    Work,
+    ClockInfo, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, Source, Status,
+    Tag, Transport, Work,
 };
 use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
@@ -114,6 +114,7 @@ impl RawTransport for Recording {
     type SendOp<'env> = Started<()>;
     type RecvOp<'env> = Started<(Status, &'env mut [u8])>;
     type OwnCall<'env> = NoCall;
+    type PreparedOp = NoPrepared;
     type Window = NoWindow;
     type File = NoFile;
 
