@@ -29,5 +29,5 @@ pub use job::{Job, JoinConfig, JoinError, RunConfig, adopt, join, library_versio
 pub use level::ThreadLevel;
 /// The binding of MPI, so that a program has the version of which [`adopt`] takes a communicator.
 pub use mpi;
-pub use native::{MpiBuffer, MpiCall, MpiFile, MpiPeers, MpiRecv, MpiSend, MpiWindow};
+pub use native::{MpiBuffer, MpiCall, MpiFile, MpiPeers, MpiPrepared, MpiRecv, MpiSend, MpiWindow};
 pub use transport::Mpi;

@@ -2,6 +2,7 @@
 
 mod collective;
 mod file;
+mod prepared;
 mod request;
 mod window;
 
@@ -32,8 +33,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiRecv, MpiSend,
-    MpiWindow, Outcome, Set,
+    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv,
+    MpiSend, MpiWindow, Outcome, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -210,6 +211,7 @@ impl RawTransport for Mpi {
     type SendOp<'env> = MpiSend<'env>;
     type RecvOp<'env> = MpiRecv<'env>;
     type OwnCall<'env> = MpiCall<'env>;
+    type PreparedOp = MpiPrepared;
     type Window = MpiWindow;
     type File = MpiFile;
 
@@ -253,6 +255,35 @@ impl RawTransport for Mpi {
         output: &'env mut [u8],
     ) -> Result<MpiCall<'env>> {
         self.started(lease, call, (input, output))
+    }
+
+    fn prepare_own(
+        &self,
+        call: &Collective,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<Option<MpiPrepared>> {
+        self.prepared_call(call, (input, output))
+    }
+
+    fn prepare_sends(
+        &self,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+        n: usize,
+    ) -> Result<Option<MpiPrepared>> {
+        self.prepared_sends((destination, tag), message, n).map(Some)
+    }
+
+    fn prepare_recvs(
+        &self,
+        source: Source,
+        tag: Tag,
+        buffer: &mut [u8],
+        n: usize,
+    ) -> Result<Option<MpiPrepared>> {
+        self.prepared_recvs((source, tag), buffer, n).map(Some)
     }
 
     #[inline(always)]

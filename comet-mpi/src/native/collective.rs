@@ -9,6 +9,7 @@ use comet_core::transport::Rank;
 use mpi::ffi;
 
 use super::comm::{Comm, in_place, to_c};
+use super::issue::Way;
 use super::refused::Refused;
 use super::{Outcome, long, outcome};
 
@@ -22,12 +23,6 @@ fn lacks_late_in_place() -> bool {
     static LACKS: OnceLock<bool> = OnceLock::new();
     *LACKS.get_or_init(|| crate::library_version().starts_with("MPICH Version: 4.0"))
 }
-
-/// Request of a call that is carried out to its end: none.
-pub(super) const BLOCKED: Start = None;
-
-/// The place of the request under which a call is started; none if it is carried out to its end.
-pub(super) type Start = Option<*mut ffi::MPI_Request>;
 
 pub(super) fn address(input: &[u8]) -> *const c_void {
     if input.is_empty() { NOTHING[0].as_ptr().cast_const().cast() } else { input.as_ptr().cast() }
@@ -102,39 +97,34 @@ impl Comm {
             }
             Kind::NeighbourAllgather => self.gathered_from_neighbours(call, input, output),
             Kind::NeighbourAlltoall => self.exchanged_with_neighbours(call, input, output),
-            _ => self.with_parts(call, rank, input, output, BLOCKED),
+            _ => self.with_parts(call, rank, input, output, Way::Blocked),
         }
     }
 
-    /// Starts `call` on `rank` by one call of the library, which writes its request to `request`; the
-    /// buffers are as above, and no neighbours are named.
+    /// Starts or prepares `call` on `rank` by one call of the library, which writes its request; the buffers
+    /// are as above, and no neighbours are named.
     #[inline]
-    pub(super) fn start(
+    pub(super) fn issue(
         &self,
         call: &Collective,
         rank: Rank,
         input: &[u8],
         output: &mut [u8],
-        request: *mut ffi::MPI_Request,
+        way: Way,
     ) -> Result<(), Refused> {
-        let (comm, request) = (self.raw(), Some(request));
+        let comm = self.raw();
         match call.kind() {
             // SAFETY: the communicator is alive.
-            Kind::Barrier => Ok(issued!(request, MPI_Barrier | MPI_Ibarrier(comm))?),
+            Kind::Barrier => issued!(way, MPI_Barrier | MPI_Ibarrier | barrier(comm)),
             Kind::Broadcast => {
                 let (length, root) = (call.parts().length(0), to_c(call.root()));
                 let into = place(&mut output[..length]);
                 // SAFETY: the message has that length.
-                Ok(equal_parts!(
-                    self,
-                    length,
-                    request,
-                    MPI_Bcast | MPI_Ibcast,
-                    bcast,
-                    |n, kind| (into, n, kind, root, comm)
-                )?)
+                equal_parts!(self, length, way, MPI_Bcast | MPI_Ibcast | bcast, |n, kind| (
+                    into, n, kind, root, comm
+                ))
             }
-            _ => self.with_parts(call, rank, input, output, request),
+            _ => self.with_parts(call, rank, input, output, way),
         }
     }
 
@@ -146,14 +136,14 @@ impl Comm {
         rank: Rank,
         input: &[u8],
         output: &mut [u8],
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         match call.kind() {
-            Kind::ReduceScatter => self.reduce_scattered(call, input, output, request),
-            Kind::Gather | Kind::Scatter => self.rooted(call, rank, (input, output), request),
-            Kind::Allgather => self.gathered_by_all(call, rank, (input, output), request),
-            Kind::Alltoall => self.exchanged(call, rank, (input, output), request),
-            _ => self.reduced(call, rank, (input, output), request),
+            Kind::ReduceScatter => self.reduce_scattered(call, input, output, way),
+            Kind::Gather | Kind::Scatter => self.rooted(call, rank, (input, output), way),
+            Kind::Allgather => self.gathered_by_all(call, rank, (input, output), way),
+            Kind::Alltoall => self.exchanged(call, rank, (input, output), way),
+            _ => self.reduced(call, rank, (input, output), way),
         }
     }
 
@@ -187,7 +177,7 @@ impl Comm {
         call: &Collective,
         rank: Rank,
         (input, output): (&[u8], &mut [u8]),
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
@@ -198,7 +188,7 @@ impl Comm {
         }
         let (from, into) = (address(input), place(output));
         let n_elements = call.parts().length(0) / unit;
-        if n_elements > self.max_count() && request.is_some() {
+        if n_elements > self.max_count() && !way.is_blocked() {
             return Err(Refused::TooLongToStart("a reduction"));
         }
         if n_elements > self.max_count() {
@@ -220,23 +210,25 @@ impl Comm {
                 // of the output on the root, which has them there.
                 Kind::Reduce => {
                     issued!(
-                        request,
-                        MPI_Reduce | MPI_Ireduce(from, into, n, kind, op, root, comm)
+                        way,
+                        MPI_Reduce | MPI_Ireduce | reduce(from, into, n, kind, op, root, comm)
                     )?;
                 }
                 // SAFETY: as above, with an output on every rank.
                 Kind::Allreduce => {
                     issued!(
-                        request,
-                        MPI_Allreduce | MPI_Iallreduce(from, into, n, kind, op, comm)
+                        way,
+                        MPI_Allreduce | MPI_Iallreduce | allreduce(from, into, n, kind, op, comm)
                     )?;
                 }
                 // SAFETY: as above.
                 Kind::Scan => {
-                    issued!(request, MPI_Scan | MPI_Iscan(from, into, n, kind, op, comm))?;
+                    issued!(way, MPI_Scan | MPI_Iscan | scan(from, into, n, kind, op, comm))?;
                 }
                 // SAFETY: as above.
-                _ => issued!(request, MPI_Exscan | MPI_Iexscan(from, into, n, kind, op, comm))?,
+                _ => {
+                    issued!(way, MPI_Exscan | MPI_Iexscan | exscan(from, into, n, kind, op, comm))?
+                }
             }
             start += count;
             if start == n_elements {
@@ -288,7 +280,7 @@ impl Comm {
         call: &Collective,
         input: &[u8],
         output: &mut [u8],
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         let (by, comm, most) = (call.by(), self.raw(), self.max_count());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
@@ -298,13 +290,14 @@ impl Comm {
             Parts::Equal(length) => match long::short_count(length / unit, most) {
                 // SAFETY: the input has a part of `n` elements for each rank, and the output one.
                 Some(n) => {
-                    return Ok(issued!(
-                        request,
+                    return issued!(
+                        way,
                         MPI_Reduce_scatter_block
-                            | MPI_Ireduce_scatter_block(from, into, n, kind, op, comm)
-                    )?);
+                            | MPI_Ireduce_scatter_block
+                            | reduce_scatter_block(from, into, n, kind, op, comm)
+                    );
                 }
-                None if request.is_some() => {
+                None if !way.is_blocked() => {
                     return Err(Refused::TooLongToStart("MPI_Ireduce_scatter_block"));
                 }
                 None => ("MPI_Reduce_scatter_block_c", {
@@ -320,13 +313,14 @@ impl Comm {
                 // the output as many as its rank's.
                 Some(counts) => {
                     let counts = counts.as_ptr();
-                    return Ok(issued!(
-                        request,
+                    return issued!(
+                        way,
                         MPI_Reduce_scatter
-                            | MPI_Ireduce_scatter(from, into, counts, kind, op, comm)
-                    )?);
+                            | MPI_Ireduce_scatter
+                            | reduce_scatter(from, into, counts, kind, op, comm)
+                    );
                 }
-                None if request.is_some() => {
+                None if !way.is_blocked() => {
                     return Err(Refused::TooLongToStart("MPI_Ireduce_scatter"));
                 }
                 None => ("MPI_Reduce_scatter_c", {
@@ -348,7 +342,7 @@ impl Comm {
         call: &Collective,
         rank: Rank,
         (input, output): (&[u8], &mut [u8]),
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         let (root, comm, is_gather) = (to_c(call.root()), self.raw(), call.kind() == Kind::Gather);
         let (mut from, mut into) = (address(input), place(output));
@@ -361,30 +355,24 @@ impl Comm {
         match (call.parts(), is_gather) {
             // SAFETY: the input has the part of the rank, and the output of the root those of all
             // ranks.
-            (Parts::Equal(length), true) => Ok(equal_parts!(
-                self,
-                *length,
-                request,
-                MPI_Gather | MPI_Igather,
-                gather,
-                |n, kind| (from, n, kind, into, n, kind, root, comm)
-            )?),
+            (Parts::Equal(length), true) => {
+                equal_parts!(self, *length, way, MPI_Gather | MPI_Igather | gather, |n, kind| (
+                    from, n, kind, into, n, kind, root, comm
+                ))
+            }
             // SAFETY: the input of the root has the parts of all ranks, and the output that of the
             // rank.
-            (Parts::Equal(length), false) => Ok(equal_parts!(
-                self,
-                *length,
-                request,
-                MPI_Scatter | MPI_Iscatter,
-                scatter,
-                |n, kind| (from, n, kind, into, n, kind, root, comm)
-            )?),
+            (Parts::Equal(length), false) => {
+                equal_parts!(self, *length, way, MPI_Scatter | MPI_Iscatter | scatter, |n, kind| (
+                    from, n, kind, into, n, kind, root, comm
+                ))
+            }
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output of the root; the input has the part of the rank.
             (Parts::Uneven(places), true) => uneven_parts!(
                 self, own,
                 [places => short / long, lengths, starts;],
-                request, MPI_Gatherv | MPI_Igatherv, gatherv,
+                way, MPI_Gatherv | MPI_Igatherv | gatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, root, comm)
             ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
@@ -392,7 +380,7 @@ impl Comm {
             (Parts::Uneven(places), false) => uneven_parts!(
                 self, own,
                 [places => short / long, lengths, starts;],
-                request, MPI_Scatterv | MPI_Iscatterv, scatterv,
+                way, MPI_Scatterv | MPI_Iscatterv | scatterv,
                 |n| (from, lengths, starts, kind, into, n, kind, root, comm)
             ),
         }
@@ -404,25 +392,24 @@ impl Comm {
         call: &Collective,
         rank: Rank,
         (input, output): (&[u8], &mut [u8]),
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match call.parts() {
             // SAFETY: the input has one part, and the output those of all ranks.
-            Parts::Equal(length) => Ok(equal_parts!(
+            Parts::Equal(length) => equal_parts!(
                 self,
                 *length,
-                request,
-                MPI_Allgather | MPI_Iallgather,
-                allgather,
+                way,
+                MPI_Allgather | MPI_Iallgather | allgather,
                 |n, kind| (from, n, kind, into, n, kind, comm)
-            )?),
+            ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output; the input has the part of the rank.
             Parts::Uneven(places) => uneven_parts!(
                 self, call.parts().length(rank), [places => short / long, lengths, starts;],
-                request, MPI_Allgatherv | MPI_Iallgatherv, allgatherv,
+                way, MPI_Allgatherv | MPI_Iallgatherv | allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
         }
@@ -434,20 +421,19 @@ impl Comm {
         call: &Collective,
         rank: Rank,
         (input, output): (&[u8], &mut [u8]),
-        request: Start,
+        way: Way,
     ) -> Result<(), Refused> {
         let (comm, kind, into) = (self.raw(), self.kind(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match (call.sent(), call.parts()) {
             // SAFETY: input and output have a part for each rank.
-            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
+            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => equal_parts!(
                 self,
                 *length,
-                request,
-                MPI_Alltoall | MPI_Ialltoall,
-                alltoall,
+                way,
+                MPI_Alltoall | MPI_Ialltoall | alltoall,
                 |n, kind| (from, n, kind, into, n, kind, comm)
-            )?),
+            ),
             // SAFETY: there are a length, a start and a type for each rank in both directions, with
             // which the parts lie in input and output: starts in bytes.
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
@@ -459,7 +445,7 @@ impl Comm {
                         sent => short_of_types / long_of_types, out_lengths, out_starts;
                         received => short_of_types / long_of_types, lengths, starts;
                     ],
-                    request, MPI_Alltoallw | MPI_Ialltoallw, alltoallw,
+                    way, MPI_Alltoallw | MPI_Ialltoallw | alltoallw,
                     |_n| (
                         from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
                     )
@@ -473,7 +459,7 @@ impl Comm {
                     sent => short / long, out_lengths, out_starts;
                     received => short / long, lengths, starts;
                 ],
-                request, MPI_Alltoallv | MPI_Ialltoallv, alltoallv,
+                way, MPI_Alltoallv | MPI_Ialltoallv | alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Alltoall")),

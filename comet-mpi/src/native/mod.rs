@@ -23,15 +23,20 @@ macro_rules! constant {
 }
 
 #[macro_use]
-mod long;
+mod optional;
+#[macro_use]
+mod issue;
 
 mod collective;
 mod comm;
 mod datatype;
 mod file;
+mod init;
+mod long;
 mod memory;
 mod neighbours;
 mod peers;
+mod prepared;
 mod process;
 mod refused;
 mod request;
@@ -41,6 +46,7 @@ pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
 pub use memory::MpiBuffer;
 pub use peers::MpiPeers;
+pub use prepared::MpiPrepared;
 pub(crate) use process::{
     GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
 };

@@ -7,8 +7,9 @@ use comet_core::collective::{Collective, Neighbours, Parts};
 use comet_core::transport::Rank;
 use mpi::ffi;
 
-use super::collective::{BLOCKED, address, place};
+use super::collective::{address, place};
 use super::comm::{Comm, from_c, to_c};
+use super::issue::Way;
 use super::refused::Refused;
 use super::{Outcome, long, outcome, written};
 
@@ -75,20 +76,19 @@ impl Comm {
         let (from, into) = (address(input), place(output));
         match (call.sent(), call.parts()) {
             // SAFETY: the input has one part, and the output one for each source.
-            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
+            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => equal_parts!(
                 self,
                 *length,
-                BLOCKED,
-                MPI_Neighbor_allgather | MPI_Ineighbor_allgather,
-                neighbor_allgather,
+                Way::Blocked,
+                MPI_Neighbor_allgather | MPI_Ineighbor_allgather | neighbor_allgather,
                 |n, kind| (from, n, kind, into, n, kind, comm)
-            )?),
+            ),
             // SAFETY: there are a length and a start for each source, with which the parts lie in
             // the output; the input has the part of the rank.
             (Parts::Equal(own), Parts::Uneven(places)) => uneven_parts!(
                 self, *own,
                 [places => short / long, lengths, starts;],
-                BLOCKED, MPI_Neighbor_allgatherv | MPI_Ineighbor_allgatherv, neighbor_allgatherv,
+                Way::Blocked, MPI_Neighbor_allgatherv | MPI_Ineighbor_allgatherv | neighbor_allgatherv,
                 |n| (from, n, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_allgather")),
@@ -107,14 +107,13 @@ impl Comm {
         match (call.sent(), call.parts()) {
             // SAFETY: the input has a part for each destination, and the output one for each
             // source.
-            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => Ok(equal_parts!(
+            (Parts::Equal(sent), Parts::Equal(length)) if sent == length => equal_parts!(
                 self,
                 *length,
-                BLOCKED,
-                MPI_Neighbor_alltoall | MPI_Ineighbor_alltoall,
-                neighbor_alltoall,
+                Way::Blocked,
+                MPI_Neighbor_alltoall | MPI_Ineighbor_alltoall | neighbor_alltoall,
                 |n, kind| (from, n, kind, into, n, kind, comm)
-            )?),
+            ),
             // SAFETY: there are a length, a start and a type for each destination and for each
             // source, of which there are no more than ranks, with which the parts lie in input and
             // output. Starts are addresses in both forms.
@@ -150,7 +149,7 @@ impl Comm {
                         sent => half_short_of_types / long_of_types, out_lengths, out_starts;
                         received => half_short_of_types / long_of_types, lengths, starts;
                     ],
-                    BLOCKED, MPI_Neighbor_alltoallw | MPI_Ineighbor_alltoallw, neighbor_alltoallw,
+                    Way::Blocked, MPI_Neighbor_alltoallw | MPI_Ineighbor_alltoallw | neighbor_alltoallw,
                     |_n| (
                         from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
                     )
@@ -164,7 +163,7 @@ impl Comm {
                     sent => short / long, out_lengths, out_starts;
                     received => short / long, lengths, starts;
                 ],
-                BLOCKED, MPI_Neighbor_alltoallv | MPI_Ineighbor_alltoallv, neighbor_alltoallv,
+                Way::Blocked, MPI_Neighbor_alltoallv | MPI_Ineighbor_alltoallv | neighbor_alltoallv,
                 |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_alltoall")),

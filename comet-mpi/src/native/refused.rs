@@ -13,6 +13,8 @@ pub(crate) enum Refused {
     TooLong(&'static str),
     /// The same for a call that is started only.
     TooLongToStart(&'static str),
+    /// A function that the library lacks.
+    Lacking(&'static str),
     /// Parts of one length on one side, and with places on the other.
     Mixed(&'static str),
     /// Parts whose lengths are not counted in the elements of the communicator.
@@ -45,6 +47,7 @@ impl Refused {
                 );
                 (Unsupported, text)
             }
+            Self::Lacking(name) => (Unsupported, lacking(name, &crate::library_version())),
             Self::Mixed(name) => {
                 let text = format!(
                     "{name} has parts of one length on both sides, or parts with lengths and places \
@@ -68,8 +71,24 @@ impl Refused {
     }
 }
 
+/// The sentence about the function `name` that `library` lacks.
+fn lacking(name: &str, library: &str) -> String {
+    format!("{library} lacks {name} (use a library of MPI-4, or an algorithm of comet-run)")
+}
+
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_that_is_lacking_is_named_with_its_library() {
+        let text = lacking("MPI_Allreduce_init", "Open MPI v3.1.6");
+        assert!(text.starts_with("Open MPI v3.1.6 lacks MPI_Allreduce_init ("), "{text}");
     }
 }

@@ -14,6 +14,7 @@ use comet_core::waiting::Waiting;
 use mpi::ffi;
 
 use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
+use super::issue::Way;
 use super::refused::Refused;
 use super::{Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
@@ -60,7 +61,7 @@ impl<'env> MpiCall<'env> {
     ) -> Result<Self, Refused> {
         let mut raw = constant!(RSMPI_REQUEST_NULL);
         // By the lease the buffers, the lengths and the places stay borrowed until the call has ended.
-        comm.start(call, rank, input, output, &raw mut raw)?;
+        comm.issue(call, rank, input, output, Way::Started(&raw mut raw))?;
         let waiting = Waiting::pack(Some(Waiting::Collective(Source::Any)));
         Ok(Self { request: Request { raw, waiting }, buffers: PhantomData })
     }

@@ -50,7 +50,7 @@ impl Mpi {
 
     /// Reason that a collective was not carried out.
     #[cold]
-    fn refused(&self, refused: Refused) -> TransportError {
+    pub(super) fn refused(&self, refused: Refused) -> TransportError {
         match refused.reason() {
             Ok((kind, text)) => self.group.located(TransportError::new(kind, text)),
             Err(failure) => self.error(failure),
