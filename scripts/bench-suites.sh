@@ -3,7 +3,7 @@
 # launches of both in turn, the ratio of each figure with its interval, and the peer against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--transport T] [--ranks N] [--pairs N] [--sizes LIST]
 #                                [NAME...]
-#   SUITE          imb, imb-nbc, imb-ext, imb-rma, imb-io, imb-p2p or osu
+#   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p or osu
 #   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
 #                  family is below it, the sources are copied and built
@@ -264,7 +264,7 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|imb-nbc|imb-ext|imb-rma|imb-io|imb-p2p|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-nbc|imb-mpi4|imb-ext|imb-rma|imb-io|imb-p2p|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
 # The program with all benchmarks of the suite, if it has one.
 case $suite in

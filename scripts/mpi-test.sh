@@ -59,7 +59,7 @@ test_family() { # FAMILY
         step "$1 -n $n: transport and kernels are right" launch "$n" check
         step "$1 -n $n: the whole benchmark runs" measure "$n"
     done
-    step "$1 -n 3: the kernels of imb, imb-nbc and osu are right" launch 3 check imb imb-nbc osu
+    step "$1 -n 3: the kernels of imb, imb-nbc, imb-mpi4 and osu are right" launch 3 check imb imb-nbc imb-mpi4 osu
     step "$1 -n 4: collectives and transfers of long counts are right, or refused; so are those of integers" has_long_counts "$1"
     step "$1 -n 3: the graph of neighbours has a time, and each datatype a table" has_graph
     step "$1 -n 3: messages have the datatype of their table" has_types "$1"

@@ -358,16 +358,35 @@ impl<T: Transport> Part<T> {
         case: &Case,
         prepare: fn(&T, Collective, Option<&Algorithm>) -> Result<Prepared<T>>,
     ) -> Result<Self> {
-        let (t, rank, n_ranks) = (cx.transport(), cx.rank(), cx.transport().n_ranks());
+        Self::made(spec, cx, case, |call, by, _| prepare(cx.transport(), call, by))
+    }
+
+    /// The same of calls that are started again and again.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers, or if the library lacks the call that prepares it.
+    pub(crate) fn persistent(spec: &Spec, cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        Self::made(spec, cx, case, |call, by, [input, output]| {
+            Prepared::persistent(cx.transport(), call, by, input, output)
+        })
+    }
+
+    /// The same of calls that `prepare` makes for the buffers.
+    fn made(
+        spec: &Spec,
+        cx: &Context<'_, T>,
+        case: &Case,
+        prepare: impl Fn(Collective, Option<&Algorithm>, [&mut [u8]; 2]) -> Result<Prepared<T>>,
+    ) -> Result<Self> {
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         let length = |rank| part_bytes(spec, case, rank, n_ranks);
         let is_in_place = is_in_place(case);
         let by = algorithm(spec.kind, case).ok().flatten();
-        let prepared = |call: Collective| prepare(t, call, by);
         let even = |root| collective(spec, case, length, n_ranks).with_root(root);
         let first_root = case.find(&FIRST_ROOT).map_or(0, |_| case.length(&FIRST_ROOT));
         let n_roots = if case.find(&ROOT) == Some(1) { n_ranks } else { 1 };
         let roots = (first_root..first_root + n_roots).map(|root| root % n_ranks);
-        let calls: Vec<Prepared<T>> = roots.map(even).map(prepared).collect::<Result<_>>()?;
+        let calls: Vec<Collective> = roots.map(even).collect();
         let other_roots = [n_ranks / 2, n_ranks - 1];
         let is_rooted = spec.kind.is_rooted();
         let others = other_roots.into_iter().filter(|_| is_rooted).map(even);
@@ -387,13 +406,16 @@ impl<T: Transport> Part<T> {
                 _ => call,
             }
         });
-        let proofs: Vec<Prepared<T>> = others.chain(uneven).map(prepared).collect::<Result<_>>()?;
+        let proofs: Vec<Collective> = others.chain(uneven).collect();
         let longest = |bytes: fn(&Collective, Rank, usize) -> usize| {
-            let all = calls.iter().chain(&proofs).map(|of| bytes(of.call(), rank, n_ranks));
+            let all = calls.iter().chain(&proofs).map(|call| bytes(call, rank, n_ranks));
             all.max().unwrap_or(0)
         };
-        let input = Guarded::new(cx, longest(Collective::input_bytes))?;
-        let output = Guarded::new(cx, longest(Collective::output_bytes))?;
+        let mut input = Guarded::new(cx, longest(Collective::input_bytes))?;
+        let mut output = Guarded::new(cx, longest(Collective::output_bytes))?;
+        let mut prepared = |call| prepare(call, by, [input.bytes(), output.bytes()]);
+        let calls = calls.into_iter().map(&mut prepared).collect::<Result<_>>()?;
+        let proofs = proofs.into_iter().map(prepared).collect::<Result<_>>()?;
         Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, input, output })
     }
 

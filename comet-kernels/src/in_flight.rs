@@ -97,6 +97,20 @@ impl<T: Transport> Flight<Part<T>> {
     /// If there is no memory for the buffers, or if the transport fails.
     pub(crate) fn of(spec: &Spec, cx: &Context<'_, T>, case: &Case, parts: Parts) -> Result<Self> {
         let calls = Part::new(spec, cx, case, Prepared::unblocked)?;
+        Self::of_part(spec, cx, case, calls, parts)
+    }
+
+    /// The same of `calls`, which are those of `spec`.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    pub(crate) fn of_part(
+        spec: &Spec,
+        cx: &Context<'_, T>,
+        case: &Case,
+        calls: Part<T>,
+        parts: Parts,
+    ) -> Result<Self> {
         let flight = Self::new(cx, case, calls, parts)?;
         let after = (spec.kind == Kind::Barrier).then(|| cx.tag(0));
         Ok(Self { after, ..flight })

@@ -8,6 +8,7 @@
 //!   health       ranks, hosts and links that are slower than the others
 //!   imb          the Intel MPI Benchmarks beyond these
 //!   imb-nbc      those of collectives in flight beside work
+//!   imb-mpi4     the same of collectives that were prepared
 //!   imb-ext      those of windows whose epochs are fences
 //!   imb-rma      those of windows whose epochs are locks
 //!   imb-io       those of files
@@ -64,7 +65,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 13] {
+pub fn suites<T: Transport>() -> [Suite<T>; 14] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -73,6 +74,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 13] {
         health::kernels(),
         imb::kernels(),
         imb_nbc::kernels(),
+        imb_nbc::prepared_kernels(),
         imb_ext::kernels(),
         imb_rma::kernels(),
         imb_io::kernels(),

@@ -9,7 +9,7 @@ pub(crate) use comet_suites::infos;
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 
 /// Suites in reading order, and their contents.
-const SUITES: [(&str, &str); 14] = [
+const SUITES: [(&str, &str); 15] = [
     ("comet", "low-level kernels of the CoMet thesis (1993)"),
     ("matrix", "operations of the CoMet thesis on a matrix in blocks on a mesh of ranks"),
     ("naive", "collectives over point-to-point messages, a baseline for those of a transport"),
@@ -18,6 +18,7 @@ const SUITES: [(&str, &str); 14] = [
     ("health", "slow ranks, hosts and links"),
     ("imb", "Intel MPI Benchmarks without an equivalent above"),
     ("imb-nbc", "IMB-NBC: collectives in flight, alone and beside work"),
+    ("imb-mpi4", "IMB-MPI4: prepared collectives, alone and beside work"),
     ("imb-ext", "IMB-EXT: windows whose epochs are fences"),
     ("imb-rma", "IMB-RMA: windows whose epochs are locks"),
     ("imb-io", "IMB-IO: files of each rank and of all, alone and together"),

@@ -1,4 +1,5 @@
-//! Collectives in flight: the suite imb-nbc, and the program IMB-NBC, whose requirements are BI-04 and BI-33.
+//! Collectives in flight: the suites imb-nbc and imb-mpi4, and the programs IMB-NBC and IMB-MPI4, whose
+//! requirements are BI-04, BI-05 and BI-33.
 
 use crate::support::{FLAT, Folder};
 
@@ -31,20 +32,35 @@ fn hidden_percent([overlapped, pure, compute]: [f64; 3]) -> f64 {
 
 #[test]
 fn bi_04_each_collective_has_a_table_beside_work_and_one_alone() {
+    has_both_tables("IMB-NBC", &NAMES.map(String::from));
+}
+
+#[test]
+fn bi_05_each_prepared_collective_has_a_table_beside_work_and_one_alone() {
+    has_both_tables("IMB-MPI4", &prepared());
+}
+
+/// The benchmarks of BI-05, in the order of those of BI-04.
+fn prepared() -> [String; 13] {
+    NAMES.map(|name| format!("{}{}_persist", name[1..2].to_uppercase(), &name[2..]))
+}
+
+/// Checks the tables of the benchmarks `names` of `program`, each beside work and alone.
+fn has_both_tables(program: &str, names: &[String]) {
     let all: Vec<String> =
-        NAMES.iter().flat_map(|name| [(*name).into(), format!("{name}_pure")]).collect();
+        names.iter().flat_map(|name| [name.clone(), format!("{name}_pure")]).collect();
     for transport in ["shm", "sim"] {
         let folder = Folder::new();
         let line = format!(
-            "IMB-NBC {} -npmin 4 -msglog 2:3 -iter 4 --ranks=4 --transport={transport} --out r.jsonl",
+            "{program} {} -npmin 4 -msglog 2:3 -iter 4 --ranks=4 --transport={transport} --out r.jsonl",
             all.join(" ")
         );
         let output = folder.run(&line).success();
         let records = folder.records("r.jsonl");
         assert!(records.points().all(|point| point["status"] == "ok"), "{}", output.stdout);
         assert!(records.points().all(|point| point["check"]["status"] == "pass"));
-        for name in NAMES {
-            let is_barrier = name == "Ibarrier";
+        for name in names {
+            let is_barrier = name.to_lowercase().contains("barrier");
             let lines = output.imb_table(name);
             let head = " #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
             assert!(lines[2].ends_with(head), "{lines:?}");
@@ -78,6 +94,33 @@ fn bi_04_without_names_the_forms_beside_work_run_in_the_order_of_the_original() 
     ] {
         assert!(output.stdout.contains(part), "{}", output.stdout);
     }
+}
+
+#[test]
+fn bi_05_without_names_those_beside_work_run_but_for_the_even_allgather() {
+    let line = "IMB-MPI4 -npmin 2 -msglog 2:2 -iter 2 --ranks=2 --transport=sim";
+    let output = Folder::new().run(line).success();
+    let titles = output.stdout.lines().filter_map(|line| line.strip_prefix("# Benchmarking "));
+    let all = prepared();
+    let expected = all.iter().filter(|name| *name != "Allgather_persist");
+    assert_eq!(titles.map(str::trim_end).collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    output
+        .prints("in the layout of IMB-MPI4 2021")
+        .prints("# Bcast_persist\n# Allgatherv_persist\n");
+}
+
+#[test]
+fn a_prepared_collective_keeps_its_root() {
+    let line = "IMB-MPI4 Bcast_persist -root_shift on -npmin 2 -msglog 2:2 -iter 2 --ranks=2 \
+                --transport=sim";
+    let output = Folder::new().run(line).success();
+    assert!(
+        output
+            .stderr
+            .contains("-root_shift on has no effect: a prepared collective keeps its root"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]

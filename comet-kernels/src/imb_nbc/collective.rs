@@ -1,7 +1,8 @@
 //! Collectives in flight: time of an unblocked operation of all ranks, and its share that is hidden
 //! behind work.
 //!
-//! **Source**: IMB 2021, IMB-NBC, `Ibcast` to `Ibarrier_pure`; MPI-4.1 section 6.12.
+//! **Source**: IMB 2021, IMB-NBC, `Ibcast` to `Ibarrier_pure`, MPI-4.1 section 6.12; prepared ones
+//! IMB-MPI4, `Bcast_persist` to `Barrier_persist_pure`, section 6.13.
 //!
 //! **Pattern**, operations as in the suite imb
 //! ```text
@@ -9,12 +10,12 @@
 //!   overlapped    start, work, wait     of those without _pure
 //!   compute       work                  likewise
 //! ```
-//! **Timed** (all ranks): one line of the drawing. Buffers, plans and test data are made before; a
-//! barrier is timed in a loop.
+//! **Timed** (all ranks): one line of the drawing. Buffers, plans and test data are made before, and
+//! so is what a library prepares; a barrier is timed in a loop.
 //!
 //! **Reports**: the times t_pure, t_ovrl and t_CPU from the first start to the last finish over all
 //! ranks. From their medians follow the hidden share of the shorter part, (t_pure + t_CPU - t_ovrl)
-//! / min(t_pure, t_CPU), that of the longer, clipped to 0..1, which IMB-NBC prints for the rank
+//! / min(t_pure, t_CPU), that of the longer, clipped to 0..1, which IMB prints for the rank
 //! with the largest t_ovrl, and that of the operation, as OSU has it: 1 if all of it is hidden, 0 if
 //! none is.
 //!
@@ -28,12 +29,13 @@
 //! timed; of a barrier, that none leaves before the last has entered; the value to which the rounds
 //! of the work have come.
 //!
-//! **Caution**: MPI has calls of its own. Elsewhere, and by an algorithm of the library, an operation
+//! **Caution**: MPI has calls of its own, of which a library before MPI-4 lacks those that prepare
+//! collectives: these cases are skipped. Elsewhere, and by an algorithm of the library, an operation
 //! is messages that go on only in the calls that start it and wait for it: of a tree the first
 //! stage alone is hidden. Work as long as the operation makes both shares alike; where the
 //! operation does not go on while a rank works, they are near 0, also below where starting costs.
 
-use comet_core::collective::Kind;
+use comet_core::collective::{Kind, Prepared};
 use comet_core::kernel::prelude::*;
 
 use crate::axes::DOUBLING;
@@ -55,49 +57,88 @@ struct Row {
     pure: Spec,
 }
 
+/// Numbers of the forms in which a collective is started: by a call of its own, or prepared.
+pub(super) const UNBLOCKED: usize = 0;
+pub(super) const PREPARED: usize = 1;
+/// Suites of the forms.
+const SUITES: [&str; 2] = ["imb-nbc", "imb-mpi4"];
+
+/// The kernels of a form: their names in CoMet and in IMB have these words before and behind.
 macro_rules! rows {
-    ($($name:literal $pure:literal $imb:literal $kind:ident $form:ident $summary:literal;)*) => {
+    (
+        ($before:literal $behind:literal $program:literal $alone:literal $beside:literal)
+        $($name:literal $imb:literal $kind:ident $form:ident $summary:literal;)*
+    ) => {
         [$(Row {
             overlap: spec(
-                $name,
+                concat!($before, $name, $behind),
                 Kind::$kind,
                 $form,
-                concat!($summary, ", beside busy work"),
-                &[concat!("IMB-NBC:", $imb)],
+                concat!($summary, $beside),
+                &[concat!($program, $imb, $behind)],
             ),
             pure: spec(
-                $pure,
+                concat!($before, $name, $behind, "_pure"),
                 Kind::$kind,
                 $form,
-                concat!($summary, ", unblocked"),
-                &[concat!("IMB-NBC:", $imb, "_pure")],
+                concat!($summary, $alone),
+                &[concat!($program, $imb, $behind, "_pure")],
             ),
         }),*]
     };
 }
 
+/// The kernels of both forms.
+macro_rules! forms {
+    ($($name:literal $imb:literal $kind:ident $form:ident $summary:literal;)*) => {
+        [
+            rows! {
+                ("i" "" "IMB-NBC:I" ", unblocked" ", beside busy work")
+                $($name $name $kind $form $summary;)*
+            },
+            rows! {
+                ("" "_persist" "IMB-MPI4:" ", prepared" ", prepared, beside busy work")
+                $($name $imb $kind $form $summary;)*
+            },
+        ]
+    };
+}
+
 #[rustfmt::skip] // One collective a line.
-const ROWS: [Row; 13] = rows! {
-    "ibcast" "ibcast_pure" "Ibcast" Broadcast Even "One message of the root to all ranks";
-    "iallgather" "iallgather_pure" "Iallgather" Allgather Even "A part of each rank to all ranks";
-    "iallgatherv" "iallgatherv_pure" "Iallgatherv" Allgather Uneven "A part of each rank to all, lengths given";
-    "igather" "igather_pure" "Igather" Gather Even "A part of each rank to the root";
-    "igatherv" "igatherv_pure" "Igatherv" Gather Uneven "A part of each rank to the root, lengths given";
-    "iscatter" "iscatter_pure" "Iscatter" Scatter Even "A part of the root's message to each rank";
-    "iscatterv" "iscatterv_pure" "Iscatterv" Scatter Uneven "A part of the root's to each rank, lengths given";
-    "ialltoall" "ialltoall_pure" "Ialltoall" Alltoall Even "A part of each rank to each rank";
-    "ialltoallv" "ialltoallv_pure" "Ialltoallv" Alltoall Uneven "A part of each rank to each, lengths given";
-    "ireduce" "ireduce_pure" "Ireduce" Reduce Even "Sum of the vectors of all ranks, on the root";
-    "ireduce_scatter" "ireduce_scatter_pure" "Ireduce_scatter" ReduceScatter Uneven "Sum of all vectors, a part on each rank";
-    "iallreduce" "iallreduce_pure" "Iallreduce" Allreduce Even "Sum of the vectors of all ranks, on each";
-    "ibarrier" "ibarrier_pure" "Ibarrier" Barrier Even "Global synchronisation";
+const ROWS: [[Row; 13]; 2] = forms! {
+    "bcast" "Bcast" Broadcast Even "One message of the root to all ranks";
+    "allgather" "Allgather" Allgather Even "A part of each rank to all ranks";
+    "allgatherv" "Allgatherv" Allgather Uneven "A part of each rank to all, lengths given";
+    "gather" "Gather" Gather Even "A part of each rank to the root";
+    "gatherv" "Gatherv" Gather Uneven "A part of each rank to the root, lengths given";
+    "scatter" "Scatter" Scatter Even "A part of the root's message to each rank";
+    "scatterv" "Scatterv" Scatter Uneven "A part of the root's to each rank, lengths given";
+    "alltoall" "Alltoall" Alltoall Even "A part of each rank to each rank";
+    "alltoallv" "Alltoallv" Alltoall Uneven "A part of each rank to each, lengths given";
+    "reduce" "Reduce" Reduce Even "Sum of the vectors of all ranks, on the root";
+    "reduce_scatter" "Reduce_scatter" ReduceScatter Uneven "Sum of all vectors, a part on each rank";
+    "allreduce" "Allreduce" Allreduce Even "Sum of the vectors of all ranks, on each";
+    "barrier" "Barrier" Barrier Even "Global synchronisation";
 };
 
-/// Kernel number `INDEX` of [`ROWS`], beside work; see the [module](self).
-pub(crate) struct Overlap<const INDEX: usize>;
+/// Kernel number `INDEX` of those of `FORM` in [`ROWS`], beside work; see the [module](self).
+pub(crate) struct Overlap<const FORM: usize, const INDEX: usize>;
 
 /// The same alone.
-pub(crate) struct Pure<const INDEX: usize>;
+pub(crate) struct Pure<const FORM: usize, const INDEX: usize>;
+
+/// Calls of `spec`, in this form.
+fn calls_of<T: Transport>(
+    form: usize,
+    spec: &Spec,
+    cx: &Context<'_, T>,
+    case: &Case,
+) -> Result<Part<T>> {
+    match form {
+        PREPARED => Part::persistent(spec, cx, case),
+        _ => Part::new(spec, cx, case, Prepared::unblocked),
+    }
+}
 
 /// Axes of a kernel, those of one that works with the length of the work.
 const fn axes(kind: Kind, works: bool) -> &'static [AxisUse] {
@@ -135,69 +176,71 @@ const fn series(kind: Kind, name: &'static str) -> Series {
     }
 }
 
-impl<const INDEX: usize> Pure<INDEX> {
+impl<const FORM: usize, const INDEX: usize> Pure<FORM, INDEX> {
     /// The operation alone.
-    const SERIES: Series = series(ROWS[INDEX].pure.kind, "pure")
+    const SERIES: Series = series(ROWS[FORM][INDEX].pure.kind, "pure")
         .moving(|case, world| {
-            let spec = &ROWS[INDEX].pure;
+            let spec = &ROWS[FORM][INDEX].pure;
             let moves = spec.kind != Kind::Barrier;
             moves.then(|| moved_bytes(spec, case, world.n_ranks))
         })
-        .rated(rates::of_collective(ROWS[INDEX].pure.kind));
+        .rated(rates::of_collective(ROWS[FORM][INDEX].pure.kind));
 
     /// Facts about both kernels.
     const INFO: KernelInfo = KernelInfo {
         file: include_str!("collective.rs"),
-        class: match ROWS[INDEX].pure.kind {
+        class: match ROWS[FORM][INDEX].pure.kind {
             Kind::Barrier => Class::Synchronisation,
             _ => Class::Collective,
         },
-        timing: match ROWS[INDEX].pure.kind {
+        timing: match ROWS[FORM][INDEX].pure.kind {
             Kind::Barrier => Timing::Pipelined,
             _ => Timing::Single,
         },
-        admits: |case, world| calls::admit(&ROWS[INDEX].pure, case, world),
-        bytes_per_rank: |case, world| calls::bytes_per_rank(&ROWS[INDEX].pure, case, world),
-        messages_per_op: |case, world| calls::messages_per_op(&ROWS[INDEX].pure, case, world),
-        is_movable: !matches!(ROWS[INDEX].pure.kind, Kind::Barrier),
-        ..KernelInfo::collective("imb-nbc")
+        admits: |case, world| calls::admit(&ROWS[FORM][INDEX].pure, case, world),
+        bytes_per_rank: |case, world| calls::bytes_per_rank(&ROWS[FORM][INDEX].pure, case, world),
+        messages_per_op: |case, world| calls::messages_per_op(&ROWS[FORM][INDEX].pure, case, world),
+        is_movable: !matches!(ROWS[FORM][INDEX].pure.kind, Kind::Barrier),
+        ..KernelInfo::collective(SUITES[FORM])
     };
 }
 
-impl<T: Transport, const INDEX: usize> Pattern<T> for Pure<INDEX> {
+impl<T: Transport, const FORM: usize, const INDEX: usize> Pattern<T> for Pure<FORM, INDEX> {
     const INFO: KernelInfo = KernelInfo {
-        name: ROWS[INDEX].pure.name,
-        summary: ROWS[INDEX].pure.summary,
-        aliases: ROWS[INDEX].pure.aliases,
-        axes: axes(ROWS[INDEX].pure.kind, false),
+        name: ROWS[FORM][INDEX].pure.name,
+        summary: ROWS[FORM][INDEX].pure.summary,
+        aliases: ROWS[FORM][INDEX].pure.aliases,
+        axes: axes(ROWS[FORM][INDEX].pure.kind, false),
         series: const { &[Self::SERIES] },
         ..Self::INFO
     };
     type Part = Flight<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let spec = const { &ROWS[INDEX].pure };
-        Ok(Some((Duty::Together, Flight::of(spec, cx, case, Parts::Call)?)))
+        let spec = const { &ROWS[FORM][INDEX].pure };
+        let calls = calls_of(FORM, spec, cx, case)?;
+        Ok(Some((Duty::Together, Flight::of_part(spec, cx, case, calls, Parts::Call)?)))
     }
 }
 
-impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
+impl<T: Transport, const FORM: usize, const INDEX: usize> Pattern<T> for Overlap<FORM, INDEX> {
     const INFO: KernelInfo = KernelInfo {
-        name: ROWS[INDEX].overlap.name,
-        summary: ROWS[INDEX].overlap.summary,
-        aliases: ROWS[INDEX].overlap.aliases,
-        axes: axes(ROWS[INDEX].pure.kind, true),
+        name: ROWS[FORM][INDEX].overlap.name,
+        summary: ROWS[FORM][INDEX].overlap.summary,
+        aliases: ROWS[FORM][INDEX].overlap.aliases,
+        axes: axes(ROWS[FORM][INDEX].pure.kind, true),
         series: const {
-            let kind = ROWS[INDEX].pure.kind;
-            &[Pure::<INDEX>::SERIES, series(kind, "overlapped"), series(kind, "compute")]
+            let kind = ROWS[FORM][INDEX].pure.kind;
+            &[Pure::<FORM, INDEX>::SERIES, series(kind, "overlapped"), series(kind, "compute")]
         },
-        ..Pure::<INDEX>::INFO
+        ..Pure::<FORM, INDEX>::INFO
     };
     type Part = Flight<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
-        let spec = const { &ROWS[INDEX].overlap };
-        Ok(Some((Duty::Together, Flight::of(spec, cx, case, TIMED[series])?)))
+        let spec = const { &ROWS[FORM][INDEX].overlap };
+        let calls = calls_of(FORM, spec, cx, case)?;
+        Ok(Some((Duty::Together, Flight::of_part(spec, cx, case, calls, TIMED[series])?)))
     }
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {

@@ -17,11 +17,11 @@ use super::{Outcome, long, outcome};
 /// might be `MPI_IN_PLACE`, and MPICH refuses one address for both.
 static NOTHING: [AtomicU8; 2] = [AtomicU8::new(0), AtomicU8::new(0)];
 
-/// True for libraries whose `MPI_Reduce` takes `MPI_IN_PLACE` for an address where the root is another
-/// than rank 0.
-fn lacks_late_in_place() -> bool {
-    static LACKS: OnceLock<bool> = OnceLock::new();
-    *LACKS.get_or_init(|| crate::library_version().starts_with("MPICH Version: 4.0"))
+/// True for MPICH 4.0, whose `MPI_Reduce` takes `MPI_IN_PLACE` for an address where the root is another than
+/// rank 0, and whose prepared collectives end before they have moved their data.
+pub(super) fn is_mpich_4_0() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(|| crate::library_version().starts_with("MPICH Version: 4.0"))
 }
 
 pub(super) fn address(input: &[u8]) -> *const c_void {
@@ -183,7 +183,7 @@ impl Comm {
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
         // On all ranks alike.
         let is_late = call.kind() == Kind::Reduce && call.root() > 0;
-        if is_late && call.is_in_place_on(call.root()) && lacks_late_in_place() {
+        if is_late && call.is_in_place_on(call.root()) && is_mpich_4_0() {
             return Err(Refused::LateInPlace);
         }
         let (from, into) = (address(input), place(output));

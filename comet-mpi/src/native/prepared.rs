@@ -11,6 +11,7 @@ use comet_core::transport::{Rank, Source, Tag};
 use comet_core::waiting::Waiting;
 use mpi::ffi;
 
+use super::collective::is_mpich_4_0;
 use super::comm::{Comm, envelope, source_to_c, to_c};
 use super::issue::Way;
 use super::refused::Refused;
@@ -59,6 +60,9 @@ impl MpiPrepared {
         rank: Rank,
         (input, output): (&[u8], &mut [u8]),
     ) -> Result<Self, Refused> {
+        if is_mpich_4_0() {
+            return Err(Refused::EarlyEnd);
+        }
         let call = Box::new(call.clone());
         let mut prepared = Self::new(comm, 1, Waiting::Collective(Source::Any));
         let request = &raw mut prepared.requests[0];

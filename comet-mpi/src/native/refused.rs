@@ -21,6 +21,8 @@ pub(crate) enum Refused {
     Uncounted(&'static str),
     /// Data in place on another root than rank 0, in a library that takes its mark for an address.
     LateInPlace,
+    /// A prepared collective, in a library whose waits for it do not wait.
+    EarlyEnd,
 }
 
 impl Refused {
@@ -65,6 +67,11 @@ impl Refused {
             Self::LateInPlace => {
                 let text = "MPICH 4.0 cannot reduce in place to another rank than 0: it takes MPI_IN_PLACE \
                             for an address (use root 0, or reduce from another buffer)";
+                (Unsupported, text.into())
+            }
+            Self::EarlyEnd => {
+                let text = "MPICH 4.0 ends its prepared collectives before they have moved their data (use \
+                            another library, or an algorithm of comet-run)";
                 (Unsupported, text.into())
             }
         })

@@ -1,4 +1,4 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO.
 
 use comet_core::definition::Definition;
 
@@ -46,6 +46,15 @@ pub static NBC: Suite = Suite {
     name: "IMB-NBC",
     words: &["MPI-NBC part", "in the layout of IMB-NBC "],
     benchmarks: OF_CALLS,
+    ..PART
+};
+
+/// The part IMB-MPI4.
+pub static MPI4: Suite = Suite {
+    id: "imb-mpi4",
+    name: "IMB-MPI4",
+    words: &["MPI-4 part", "in the layout of IMB-MPI4 "],
+    benchmarks: OF_PREPARED_CALLS,
     ..PART
 };
 
@@ -258,6 +267,37 @@ const OF_CALLS: &[Benchmark] = &[
     optional("Iallreduce_pure", Reduction, "imb-nbc/iallreduce_pure", Definition::CallMean),
     beside_work("Ibarrier", Barrier, "imb-nbc/ibarrier", Definition::LoopMean),
     optional("Ibarrier_pure", Barrier, "imb-nbc/ibarrier_pure", Definition::LoopMean),
+];
+
+/// The benchmarks of IMB-MPI4, in its order.
+#[rustfmt::skip] // One benchmark a line.
+const OF_PREPARED_CALLS: &[Benchmark] = &[
+    beside_work("Bcast_persist", Collective, "imb-mpi4/bcast_persist", Definition::CallMean),
+    optional("Bcast_persist_pure", Collective, "imb-mpi4/bcast_persist_pure", Definition::CallMean),
+    Benchmark { is_default: false, ..beside_work("Allgather_persist", Collective, "imb-mpi4/allgather_persist", Definition::CallMean) },
+    optional("Allgather_persist_pure", Collective, "imb-mpi4/allgather_persist_pure", Definition::CallMean),
+    beside_work("Allgatherv_persist", Collective, "imb-mpi4/allgatherv_persist", Definition::CallMean),
+    optional("Allgatherv_persist_pure", Collective, "imb-mpi4/allgatherv_persist_pure", Definition::CallMean),
+    beside_work("Gather_persist", Collective, "imb-mpi4/gather_persist", Definition::CallMean),
+    optional("Gather_persist_pure", Collective, "imb-mpi4/gather_persist_pure", Definition::CallMean),
+    beside_work("Gatherv_persist", Collective, "imb-mpi4/gatherv_persist", Definition::CallMean),
+    optional("Gatherv_persist_pure", Collective, "imb-mpi4/gatherv_persist_pure", Definition::CallMean),
+    beside_work("Scatter_persist", Collective, "imb-mpi4/scatter_persist", Definition::CallMean),
+    optional("Scatter_persist_pure", Collective, "imb-mpi4/scatter_persist_pure", Definition::CallMean),
+    beside_work("Scatterv_persist", Collective, "imb-mpi4/scatterv_persist", Definition::CallMean),
+    optional("Scatterv_persist_pure", Collective, "imb-mpi4/scatterv_persist_pure", Definition::CallMean),
+    beside_work("Alltoall_persist", Collective, "imb-mpi4/alltoall_persist", Definition::CallMean),
+    optional("Alltoall_persist_pure", Collective, "imb-mpi4/alltoall_persist_pure", Definition::CallMean),
+    beside_work("Alltoallv_persist", Collective, "imb-mpi4/alltoallv_persist", Definition::CallMean),
+    optional("Alltoallv_persist_pure", Collective, "imb-mpi4/alltoallv_persist_pure", Definition::CallMean),
+    beside_work("Reduce_persist", Reduction, "imb-mpi4/reduce_persist", Definition::CallMean),
+    optional("Reduce_persist_pure", Reduction, "imb-mpi4/reduce_persist_pure", Definition::CallMean),
+    beside_work("Reduce_scatter_persist", Reduction, "imb-mpi4/reduce_scatter_persist", Definition::CallMean),
+    optional("Reduce_scatter_persist_pure", Reduction, "imb-mpi4/reduce_scatter_persist_pure", Definition::CallMean),
+    beside_work("Allreduce_persist", Reduction, "imb-mpi4/allreduce_persist", Definition::CallMean),
+    optional("Allreduce_persist_pure", Reduction, "imb-mpi4/allreduce_persist_pure", Definition::CallMean),
+    beside_work("Barrier_persist", Barrier, "imb-mpi4/barrier_persist", Definition::LoopMean),
+    optional("Barrier_persist_pure", Barrier, "imb-mpi4/barrier_persist_pure", Definition::LoopMean),
 ];
 
 /// The benchmarks of IMB-EXT, in its order.
@@ -474,6 +514,8 @@ mod tests {
         ] {
             check_of(&NBC, name, head);
         }
+        check_of(&MPI4, "Bcast_persist", &format!("       #bytes{beside_work}"));
+        check_of(&MPI4, "Barrier_persist_pure", of_sync);
         let overlapped =
             "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]";
         let parallel =

@@ -193,8 +193,17 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 8] =
-    [&osu::SUITE, &imb::NBC, &imb::EXT, &imb::RMA, &imb::IO, &imb::P2P, &imb::HALO, &imb::SUITE];
+static ALL: [&Suite; 9] = [
+    &osu::SUITE,
+    &imb::NBC,
+    &imb::MPI4,
+    &imb::EXT,
+    &imb::RMA,
+    &imb::IO,
+    &imb::P2P,
+    &imb::HALO,
+    &imb::SUITE,
+];
 
 /// The parts of the suite `name`.
 pub(crate) fn family(name: &str) -> impl Iterator<Item = &'static Suite> {

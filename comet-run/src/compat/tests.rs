@@ -324,7 +324,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ),
         (
             "IMB-MPI4",
-            "IMB-MPI4 is not here, but IMB-MPI1, IMB-NBC, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are (write IMB-MPI1)",
+            "IMB-MT is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");

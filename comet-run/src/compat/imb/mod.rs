@@ -8,7 +8,7 @@ mod sizes;
 
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::suite::imb::{HALO, OFF, ON, P2P};
+use comet_report::suite::imb::{HALO, MPI4, OFF, ON, P2P};
 use comet_report::suite::{Benchmark, Numbers};
 
 use self::programs::Program;
@@ -414,6 +414,9 @@ impl Asked {
         if self.rotates {
             match self.benchmarks.iter().any(|of| is_rooted(of)) {
                 true => self.words.axis("root=rotate".into()),
+                false if self.program.suite.id == MPI4.id => self.notes.push(
+                    "-root_shift on has no effect: a prepared collective keeps its root".into(),
+                ),
                 false => self.notes.push("-root_shift on has no effect: no root is there".into()),
             }
         }

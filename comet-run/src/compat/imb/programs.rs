@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, HALO, IO, NBC, P2P, RMA, SUITE, remarks};
+use comet_report::suite::imb::{EXT, HALO, IO, MPI4, NBC, P2P, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -30,9 +30,11 @@ pub(super) struct Program {
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 7] = [
+static PROGRAMS: [Program; 8] = [
     Program { name: "IMB-MPI1", suite: &SUITE, letter: "m", ..OF_MESSAGES },
     Program { name: "IMB-NBC", suite: &NBC, letter: "n", ..OF_MESSAGES },
+    // Its options are those of IMB-NBC.
+    Program { name: "IMB-MPI4", suite: &MPI4, letter: "n", ..OF_MESSAGES },
     Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
     Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
     // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
