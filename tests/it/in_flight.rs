@@ -114,13 +114,7 @@ fn a_prepared_collective_keeps_its_root() {
     let line = "IMB-MPI4 Bcast_persist -root_shift on -npmin 2 -msglog 2:2 -iter 2 --ranks=2 \
                 --transport=sim";
     let output = Folder::new().run(line).success();
-    assert!(
-        output
-            .stderr
-            .contains("-root_shift on has no effect: a prepared collective keeps its root"),
-        "{}",
-        output.stderr
-    );
+    output.prints("# note: -root_shift on has no effect: a prepared collective keeps its root\n");
 }
 
 #[test]
