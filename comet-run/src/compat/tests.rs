@@ -323,7 +323,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
         (
-            "IMB-MPI4",
+            "IMB-MT",
             "IMB-MT is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are (write IMB-MPI1)",
         ),
     ] {
