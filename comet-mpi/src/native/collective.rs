@@ -181,8 +181,8 @@ impl Comm {
     ) -> Result<(), Refused> {
         let (by, root, comm) = (call.by(), to_c(call.root()), self.raw());
         let (kind, op, unit) = (kind_of(by.element()), operator(by), by.element().bytes());
-        // On all ranks alike.
-        let is_late = call.kind() == Kind::Reduce && call.root() > 0;
+        // On all ranks alike. MPI_Ireduce has no such flaw.
+        let is_late = way.is_blocked() && call.kind() == Kind::Reduce && call.root() > 0;
         if is_late && call.is_in_place_on(call.root()) && is_mpich_4_0() {
             return Err(Refused::LateInPlace);
         }
