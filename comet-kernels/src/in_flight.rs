@@ -32,6 +32,8 @@ pub(crate) enum Parts {
     Call,
     /// The operation with work between its start and the wait for it.
     Both,
+    /// The same in laps, each of which ends by a clock read.
+    Laps,
     /// The work.
     Work,
 }
@@ -147,7 +149,7 @@ impl<C> Flight<C> {
                 return Ok(());
             }
             Parts::Call => None,
-            Parts::Both => Some((busy, *n_tests)),
+            Parts::Both | Parts::Laps => Some((busy, *n_tests)),
         };
         let (t, call, buffers) = calls.next(t);
         fly(t, call, buffers, work, end)
@@ -168,7 +170,7 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
     #[inline]
     fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
         match self.parts {
-            Parts::Both => self.run_to(t, |lap| laps.end(t, lap as usize)),
+            Parts::Laps => self.run_to(t, |lap| laps.end(t, lap as usize)),
             _ => self.run(t),
         }
     }

@@ -251,7 +251,7 @@ fn another_algorithm_takes_over_within_a_factor_of_two() {
     // Whoever lets a library obey the rules is told what speaks against them.
     selection.prints(name).notes("measured over sim, not over MPI");
     let rules = folder.run("algorithms allreduce --from r.jsonl --format openmpi").success();
-    assert!(rules.stdout.starts_with("# indicative: "), "{}", rules.stdout);
+    assert!(rules.stdout.starts_with("# quotable: "), "{}", rules.stdout);
     rules.prints("\n# measured over sim, not over MPI\n1 # number of collectives\n2 # allreduce\n");
     folder.run("algorithms scan --from r.jsonl").code(2).notes("r.jsonl holds no scan with two");
     let unknown = folder.run("algorithms bcast --algorithm binomial,ring -n 3 --out new.jsonl");

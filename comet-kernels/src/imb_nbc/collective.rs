@@ -97,7 +97,7 @@ macro_rules! forms {
                 $($name $name $kind $form $summary;)*
             },
             rows! {
-                ("" "_persist" "IMB-MPI4:" ", prepared" ", prepared, beside busy work")
+                ("" "_persist" "IMB-MPI4:" ", prepared" ", prepared, beside work")
                 $($name $imb $kind $form $summary;)*
             },
         ]

@@ -51,7 +51,7 @@ use crate::overlap::{self, shares_of};
 use super::neighbours::{self, BY_DIMENSIONS, BY_RADIUS, Facts};
 
 /// What is timed in the series that are no laps.
-const TIMED: [Parts; 2] = [Parts::Call, Parts::Both];
+const TIMED: [Parts; 2] = [Parts::Call, Parts::Laps];
 
 #[rustfmt::skip] // One kernel a line.
 const SPECS: [Spec; 15] = [
