@@ -233,7 +233,7 @@ const FLAGS: &[Flag] = &[
     of("i", &["-l", "--in-place"], No, Obeyed, "the input lies where the output goes"),
     of("lwmcen", &["-T", "--type"], Needed("LIST"), Obeyed, "elements: some of mpi_char, mpi_int and mpi_float, or all, a table each: mpi_char"),
     of("", &["-u", "--validation-warmup"], Needed("N"), Obeyed, "0 to 10 operations before those that are checked, without effect: data is checked before and after the timed operations"),
-    of("", &["-d", "--accelerator"], Needed("DEVICE"), Noted(&[]), "buffers are in host memory"),
+    of("", &["-d", "--accelerator"], Needed("DEVICE"), REFUSED, "buffers are in host memory"),
     of("crbn", &["-a", "--array-size"], Needed("N"), Noted(&[]), "nothing is computed on a device"),
     of("wm", &["-t", "--num-test-calls"], Needed("N"), Noted(&[]), "nothing calls MPI_Test"),
     of("v", &["-t", "--num-test-calls"], Needed("N"), Obeyed, "calls of MPI_Test during the work: 0"),
@@ -241,5 +241,5 @@ const FLAGS: &[Flag] = &[
     of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), Obeyed, "layout of messages in memory, over MPI: cont, vect:STRIDE:BLOCK or indx:FILE, with a block START,LENGTH a line; a column with the bytes that travel"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
     of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
-    of("", &["-v", "--version"], No, REFUSED, "comet-run --version is the version of this program"),
+    of("", &["-v", "--version"], No, Obeyed, "the version of the layout and of this program"),
 ];

@@ -93,15 +93,20 @@ pub(super) fn translate(
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
     let known = SUITE.find(program).ok_or_else(unknown)?;
     let numbers = known.numbers;
-    let Reading { options, ours, plain: places, mut notes } =
+    let Reading { options, ours, plain: places, notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;
-    let is_place = |word: &&String| word.chars().all(|c| "DHM".contains(c));
-    if let Some(word) = places.iter().find(|word| !is_place(word)) {
-        let sentence = format!("{program}: '{word}' is no place of a buffer (write D or H)");
+    let of_pairs = is_of_pairs(numbers);
+    let is_host = |word: &&String| of_pairs && word.chars().all(|c| c == 'H');
+    if let Some(word) = places.iter().find(|word| !is_host(word)) {
+        let sentence = if of_pairs && matches!(&**word, "D" | "M") {
+            format!("{program}: {word} is not supported: buffers are in host memory (write H)")
+        } else {
+            format!(
+                "{program}: '{word}' belongs to no option ({program} -h shows all options; those of \
+                 comet-run are written --name=value)"
+            )
+        };
         return Err(Stop::Wrong(sentence));
-    }
-    if !places.is_empty() {
-        notes.push(format!("{} has no effect: buffers are in host memory", places.join(" ")));
     }
     let words = Words { ours, ..Words::default() };
     let mut asked = Asked {
@@ -136,7 +141,7 @@ pub(super) fn translate(
         return Err(Stop::Wrong(sentence));
     }
     options.iter().try_for_each(|(name, value)| asked.option(name, value))?;
-    let what = if is_of_pairs(numbers) { "a pair" } else { "a collective of OSU" };
+    let what = if of_pairs { "a pair" } else { "a collective of OSU" };
     if numbers != Numbers::Startup {
         require_two(program, what, &asked.words, around)?;
     }
@@ -154,6 +159,11 @@ impl Asked<'_> {
         let program = self.program;
         match name {
             "-m" => self.lengths(value)?,
+            "-v" => {
+                let version = env!("CARGO_PKG_VERSION");
+                let text = format!("comet-run {version}, in the layout of OSU 7.4\n");
+                return Err(Stop::Help(text));
+            }
             "-i" => self.n_operations = Some(count(program, name, value)?),
             "-x" if value == "0" => self.words.set("--warm-up", 0),
             "-x" => self.words.set("--warm-up", count(program, name, value)?),
@@ -377,7 +387,8 @@ impl Asked<'_> {
             None => (Some(self.min), value.parse().ok()),
         };
         let lengths = min.zip(max).filter(|(min, max)| min <= max);
-        let expected = "lengths are [MIN:][MAX] in bytes (write 1:4194304)";
+        let expected =
+            "lengths are MAX, MIN: or MIN:MAX in bytes, MIN not above MAX (write 1:4194304)";
         (self.min, self.max) = lengths.ok_or_else(|| wrong(self.program, "-m", value, expected))?;
         Ok(())
     }

@@ -271,8 +271,6 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
 #[test]
 fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
     for (line, note) in [
-        ("osu_latency D D", "D D has no effect: buffers are in host memory"),
-        ("osu_latency -d cuda", "-d cuda has no effect: buffers are in host memory"),
         ("osu_latency -u 5", "-u 5 has no effect: "),
         ("IMB-MPI1 Bcast -red_data_type int", "-red_data_type int has no effect: "),
         ("IMB-MPI1 PingPong -window_size 8", "-window_size 8 has no effect: neither Uniband"),
@@ -303,11 +301,25 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
              written --name=value)",
         ),
         ("osu_latency -m", "osu_latency: -m needs a value (see osu_latency -h)"),
-        ("osu_latency X", "osu_latency: 'X' is no place of a buffer (write D or H)"),
+        (
+            "osu_latency X",
+            "osu_latency: 'X' belongs to no option (osu_latency -h shows all options; those of \
+             comet-run are written --name=value)",
+        ),
+        // A time of host memory is none of a device.
+        (
+            "osu_latency D D",
+            "osu_latency: D is not supported: buffers are in host memory (write H)",
+        ),
+        (
+            "osu_allreduce -d cuda",
+            "osu_allreduce: -d cuda is not supported: buffers are in host memory (leave it out)",
+        ),
         ("osu_latency -i 0", "osu_latency: '0' for -i: it is a number above 0 (write 100)"),
         (
             "osu_latency -m 9:8",
-            "osu_latency: '9:8' for -m: lengths are [MIN:][MAX] in bytes (write 1:4194304)",
+            "osu_latency: '9:8' for -m: lengths are MAX, MIN: or MIN:MAX in bytes, MIN not \
+             above MAX (write 1:4194304)",
         ),
         (
             "osu_bcast --ranks=1",
@@ -463,6 +475,11 @@ fn help_names_what_is_understood() {
         let Err(Stop::Help(text)) = translated(line) else { panic!("no help for {line}") };
         assert!(text.contains(option) && text.contains("--out FILE"), "{text}");
     }
+    let Err(Stop::Help(text)) = translated("osu_allreduce -v") else { panic!("no version") };
+    assert_eq!(
+        text,
+        format!("comet-run {}, in the layout of OSU 7.4\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[test]
