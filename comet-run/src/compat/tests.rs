@@ -284,6 +284,23 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
 }
 
 #[test]
+fn times_of_host_memory_are_none_of_a_device() {
+    for (line, sentence) in [
+        (
+            "osu_latency D D",
+            "osu_latency: D is not supported: buffers are in host memory (write H)",
+        ),
+        (
+            "osu_allreduce -d cuda",
+            "osu_allreduce: -d cuda is not supported: buffers are in host memory (leave it out)",
+        ),
+    ] {
+        assert_eq!(refusal(line), sentence, "{line}");
+    }
+    assert!(translated("osu_latency H H").is_ok());
+}
+
+#[test]
 fn what_cannot_be_done_is_refused_with_a_remedy() {
     for (line, sentence) in [
         (
@@ -305,15 +322,6 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "osu_latency X",
             "osu_latency: 'X' belongs to no option (osu_latency -h shows all options; those of \
              comet-run are written --name=value)",
-        ),
-        // A time of host memory is none of a device.
-        (
-            "osu_latency D D",
-            "osu_latency: D is not supported: buffers are in host memory (write H)",
-        ),
-        (
-            "osu_allreduce -d cuda",
-            "osu_allreduce: -d cuda is not supported: buffers are in host memory (leave it out)",
         ),
         ("osu_latency -i 0", "osu_latency: '0' for -i: it is a number above 0 (write 100)"),
         (
