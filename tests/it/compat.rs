@@ -54,7 +54,7 @@ fn spoiled_data_does_not_pass() {
 
 #[test]
 fn only_rows_start_with_a_digit() {
-    for line in ["osu_latency -m 8 -i 10 -c -z37,99 D D", "osu_bw -m 8 -i 10 -z -d cuda"] {
+    for line in ["osu_latency -m 8 -i 10 -c -z37,99 D D", "osu_bw -m 8 -i 10 -z"] {
         let output = Folder::new().run(line).success();
         for line in
             output.stdout.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))

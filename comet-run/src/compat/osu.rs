@@ -93,20 +93,20 @@ pub(super) fn translate(
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
     let known = SUITE.find(program).ok_or_else(unknown)?;
     let numbers = known.numbers;
-    let Reading { options, ours, plain: places, notes } =
+    let Reading { options, ours, plain: places, mut notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;
     let of_pairs = is_of_pairs(numbers);
-    let is_host = |word: &&String| of_pairs && word.chars().all(|c| c == 'H');
-    if let Some(word) = places.iter().find(|word| !is_host(word)) {
-        let sentence = if of_pairs && matches!(&**word, "D" | "M") {
-            format!("{program}: {word} is not supported: buffers are in host memory (write H)")
-        } else {
-            format!(
-                "{program}: '{word}' belongs to no option ({program} -h shows all options; those of \
-                 comet-run are written --name=value)"
-            )
-        };
+    let is_place = |word: &&String| of_pairs && word.chars().all(|c| "DHM".contains(c));
+    if let Some(word) = places.iter().find(|word| !is_place(word)) {
+        let sentence = format!(
+            "{program}: '{word}' belongs to no option ({program} -h shows all options; those of \
+             comet-run are written --name=value)"
+        );
         return Err(Stop::Wrong(sentence));
+    }
+    // Without -d the original has all buffers in host memory too.
+    if !places.is_empty() {
+        notes.push(format!("{} has no effect: buffers are in host memory", places.join(" ")));
     }
     let words = Words { ours, ..Words::default() };
     let mut asked = Asked {

@@ -271,6 +271,7 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
 #[test]
 fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
     for (line, note) in [
+        ("osu_latency D D", "D D has no effect: buffers are in host memory"),
         ("osu_latency -u 5", "-u 5 has no effect: "),
         ("IMB-MPI1 Bcast -red_data_type int", "-red_data_type int has no effect: "),
         ("IMB-MPI1 PingPong -window_size 8", "-window_size 8 has no effect: neither Uniband"),
@@ -281,23 +282,6 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
     for line in ["osu_latency -T mpi_char", "osu_bw -b single", "IMB-MPI1 PingPong -sync on"] {
         assert_eq!(translated(line).unwrap().notes, [""; 0], "{line}");
     }
-}
-
-#[test]
-fn times_of_host_memory_are_none_of_a_device() {
-    for (line, sentence) in [
-        (
-            "osu_latency D D",
-            "osu_latency: D is not supported: buffers are in host memory (write H)",
-        ),
-        (
-            "osu_allreduce -d cuda",
-            "osu_allreduce: -d cuda is not supported: buffers are in host memory (leave it out)",
-        ),
-    ] {
-        assert_eq!(refusal(line), sentence, "{line}");
-    }
-    assert!(translated("osu_latency H H").is_ok());
 }
 
 #[test]
@@ -352,6 +336,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
     // An option that would change the operation, and a name that stands for another one.
     for (line, part) in [
         ("osu_latency -b double", "-b double is not supported: each length has buffers of its own"),
+        ("osu_bcast -d cuda", "-d cuda is not supported: buffers are in host memory"),
         ("osu_bcast -k rotate", "osu_bcast: -k is unknown"),
         ("osu_bcast -l", "osu_bcast: -l is unknown"),
         ("osu_alltoall -k rotate", "osu_alltoall: -k is unknown"),
