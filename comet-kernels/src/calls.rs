@@ -305,6 +305,26 @@ pub(crate) trait Calls<T: Transport> {
     ) -> Result<()>;
 }
 
+/// Carries `call` out once by `run`, over test data for the rank `at` of so many, and checks what it leaves in
+/// the buffers.
+///
+/// # Errors
+/// If the transport fails.
+pub(crate) fn prove_one<T: Transport>(
+    call: &mut Prepared<T>,
+    at: (Rank, usize),
+    [input, output]: [&mut Guarded<T::Buffer>; 2],
+    check: &mut Checker,
+    run: impl FnOnce(&mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+) -> Result<()> {
+    fill(call.call(), at, check.seeds(), [input.bytes(), output.bytes()]);
+    run(call, [input.bytes(), output.bytes()])?;
+    compare(call.call(), at, output.bytes(), check);
+    input.check(check, "the input");
+    output.check(check, "the output");
+    Ok(())
+}
+
 /// Blocked calls of one rank.
 pub(crate) struct Blocked<C>(pub(crate) C);
 
@@ -461,11 +481,7 @@ impl<T: Transport> Calls<T> for Part<T> {
         let Self { rank, n_ranks, proofs, input, output, .. } = self;
         let at = (*rank, *n_ranks);
         for proof in proofs {
-            fill(proof.call(), at, check.seeds(), [input.bytes(), output.bytes()]);
-            run(t, proof, [input.bytes(), output.bytes()])?;
-            compare(proof.call(), at, output.bytes(), check);
-            input.check(check, "the input");
-            output.check(check, "the output");
+            prove_one(proof, at, [&mut *input, output], check, |call, of| run(t, call, of))?;
         }
         Ok(())
     }

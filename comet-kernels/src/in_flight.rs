@@ -93,20 +93,11 @@ fn fly<T: Transport>(
 }
 
 impl<T: Transport> Flight<Part<T>> {
-    /// The `parts` of the collective of `spec` in `case`; all ranks make it.
-    ///
-    /// # Errors
-    /// If there is no memory for the buffers, or if the transport fails.
-    pub(crate) fn of(spec: &Spec, cx: &Context<'_, T>, case: &Case, parts: Parts) -> Result<Self> {
-        let calls = Part::new(spec, cx, case, Prepared::unblocked)?;
-        Self::of_part(spec, cx, case, calls, parts)
-    }
-
-    /// The same of `calls`, which are those of `spec`.
+    /// The `parts` of `calls`, those of the collective of `spec`, in `case`; all ranks make it.
     ///
     /// # Errors
     /// If the transport fails.
-    pub(crate) fn of_part(
+    pub(crate) fn of(
         spec: &Spec,
         cx: &Context<'_, T>,
         case: &Case,

@@ -11,7 +11,7 @@ pub(crate) static WORK_US: Axis =
 
 /// The hidden shares by the medians of the operation beside the work, of the operation alone and of the work
 /// alone; `None` where one takes no time.
-pub(crate) fn shares_of([overlapped, pure, compute]: [&Summary; 3]) -> Option<fit::Overlap> {
+fn shares_of([overlapped, pure, compute]: [&Summary; 3]) -> Option<fit::Overlap> {
     let times = OverlapTimes {
         communication: pure.median,
         work: compute.median,
@@ -22,24 +22,31 @@ pub(crate) fn shares_of([overlapped, pure, compute]: [&Summary; 3]) -> Option<fi
     fit::Overlap::of(&[times]).ok()
 }
 
-/// Figures with the shares by the formulas of the thesis, of IMB-NBC and of OSU.
-pub(crate) fn figures(shares: Option<fit::Overlap>) -> Vec<Derived> {
-    vec![
-        Derived::of(
-            "overlap_share",
-            "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute \
-             and overlapped",
-            shares.map(|shares| shares.imb_min.value),
-        ),
-        Derived::of(
-            "overlap_share_imb_nbc",
-            "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), clipped to 0..1, with those medians",
-            shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
-        ),
-        Derived::of(
-            "overlap_share_osu",
-            "1 - (t_ovrl - t_CPU) / t_pure, clipped at 0, with those medians",
-            shares.map(|shares| shares.osu.value.max(0.0)),
-        ),
+/// Formulas of the thesis, of IMB-NBC and of OSU, in the names of the series of most kernels.
+const FORMULAS: [&str; 3] = [
+    "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute and \
+     overlapped",
+    "(t_pure + t_CPU - t_ovrl) / max(t_pure, t_CPU), clipped to 0..1, with those medians",
+    "1 - (t_ovrl - t_CPU) / t_pure, clipped at 0, with those medians",
+];
+
+/// Figures of an operation: the hidden shares by the medians of it beside the work, of it alone and of the work
+/// alone.
+pub(crate) fn figures_of(summaries: [&Summary; 3]) -> [Derived; 3] {
+    figures(shares_of(summaries), FORMULAS)
+}
+
+/// Figures with the shares by the three formulas, which are written in the names of a kernel's series.
+pub(crate) fn figures(
+    shares: Option<fit::Overlap>,
+    [thesis, imb_nbc, osu]: [&'static str; 3],
+) -> [Derived; 3] {
+    let of = |name, formula, value: fn(&fit::Overlap) -> f64| {
+        Derived::of(name, formula, shares.as_ref().map(value))
+    };
+    [
+        of("overlap_share", thesis, |shares| shares.imb_min.value),
+        of("overlap_share_imb_nbc", imb_nbc, |shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
+        of("overlap_share_osu", osu, |shares| shares.osu.value.max(0.0)),
     ]
 }

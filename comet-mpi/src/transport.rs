@@ -33,8 +33,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Arrived, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv,
-    MpiSend, MpiWindow, Outcome, Set,
+    self, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv, MpiSend,
+    MpiWindow, Outcome, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -134,16 +134,14 @@ impl Mpi {
     /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
     pub(crate) fn share_lines(&mut self) -> Result<()> {
         if self.is_one_node && self.n_ranks() > 1 {
-            let waiting = Waiting::Collective(Source::Any);
-            let pair = self.waiting(waiting, || Pair::share(&self.comm, self.rank()));
-            self.lines = pair.map_err(|failure| self.error(failure))?;
+            self.lines = self.call_of_all(Source::Any, |comm| Pair::share(comm, self.rank()))?;
         }
         Ok(())
     }
 
     /// The largest code of all ranks, or this rank's own if the others cannot be reached.
     pub(crate) fn largest(&self, code: u8) -> u8 {
-        let all = self.waiting(Waiting::Collective(Source::Any), || self.comm.largest(code.into()));
+        let all = self.call_of_all(Source::Any, |comm| comm.largest(code.into()));
         all.ok().and_then(|largest| u8::try_from(largest).ok()).unwrap_or(code)
     }
 
@@ -162,9 +160,9 @@ impl Mpi {
         result
     }
 
-    /// Makes the call of a collective.
+    /// Makes a call that all ranks make, of which `peer` is waited for.
     #[inline]
-    fn call_of_all(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome) -> Result<()> {
+    fn call_of_all<R>(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome<R>) -> Result<R> {
         self.waiting(Waiting::Collective(peer), || call(&self.comm))
             .map_err(|failure| self.error(failure))
     }
@@ -172,31 +170,6 @@ impl Mpi {
     #[cold]
     fn error(&self, failure: Failure) -> TransportError {
         failed(&self.group, failure)
-    }
-
-    /// What came of a receive from `source` into `capacity_bytes` bytes.
-    #[inline]
-    fn received(&self, arrived: Arrived, source: Source, capacity_bytes: usize) -> Result<Status> {
-        arrived.map_err(|(failure, envelope)| {
-            self.recv_error(failure, envelope, source, capacity_bytes)
-        })
-    }
-
-    #[cold]
-    fn recv_error(
-        &self,
-        failure: Failure,
-        (found, tag): (Rank, Tag),
-        source: Source,
-        capacity_bytes: usize,
-    ) -> TransportError {
-        if !failure.is_truncation() {
-            return self.error(failure).with_peer(self.group.source(source), tag);
-        }
-        // How long it was, and what of it arrived, the standard leaves open, and so do libraries.
-        let peer = if source == Source::Any { Source::Rank(found) } else { source };
-        let error = TransportError::new(TransportErrorKind::Truncated, "the message is too long");
-        self.group.located(error.with_capacity(capacity_bytes).with_peer(peer, tag))
     }
 }
 
@@ -359,9 +332,7 @@ impl Transport for Mpi {
         let part = self.group.split(self, colour, key)?;
         // Parts are told apart by their first ranks, and have the order of the group already.
         let place = part.as_ref().map(|group| (group.global(0), group.rank()));
-        let split = || self.comm.split(place);
-        let comm = self.waiting(Waiting::Collective(Source::Any), split);
-        let comm = comm.map_err(|failure| self.error(failure))?;
+        let comm = self.call_of_all(Source::Any, |comm| comm.split(place))?;
         Ok(part.zip(comm).map(|(group, comm)| self.part(group, Rc::new(comm), None)))
     }
 
@@ -370,19 +341,17 @@ impl Transport for Mpi {
         let both = neighbours.sources().iter().chain(neighbours.destinations());
         both.copied().try_for_each(|rank| require_rank(self, rank))?;
         let last = self.graph.borrow().clone().filter(|last| last.neighbours == *neighbours);
-        let make = || {
-            let is_other = self.comm.largest(i32::from(last.is_none()))? > 0;
+        let graph = self.call_of_all(Source::Any, |comm| {
+            let is_other = comm.largest(i32::from(last.is_none()))? > 0;
             if let Some(last) = last.filter(|_| !is_other) {
                 return Ok(last);
             }
-            let (comm, elapsed_ns) = self.comm.with_neighbours(neighbours, || self.now_ns())?;
+            let (made, elapsed_ns) = comm.with_neighbours(neighbours, || self.now_ns())?;
             let mut sum_ns = [elapsed_ns as f64];
-            self.comm.sum(&mut sum_ns)?;
+            comm.sum(&mut sum_ns)?;
             let time_ns = sum_ns[0] / self.n_ranks() as f64;
-            Ok(Graph { neighbours: Arc::clone(neighbours), comm: Rc::new(comm), time_ns })
-        };
-        let graph = self.waiting(Waiting::Collective(Source::Any), make);
-        let graph = graph.map_err(|failure| self.error(failure))?;
+            Ok(Graph { neighbours: Arc::clone(neighbours), comm: Rc::new(made), time_ns })
+        })?;
         let comm = Rc::clone(&graph.comm);
         self.graph.replace(Some(graph));
         Ok(Some(self.part(self.group.clone(), comm, Some(Arc::clone(neighbours)))))
@@ -390,17 +359,13 @@ impl Transport for Mpi {
 
     /// `MPI_Comm_dup`, and the datatype in all that follows.
     fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
-        let typed = || self.comm.with_datatype(datatype);
-        let comm = self.waiting(Waiting::Collective(Source::Any), typed);
-        let comm = comm.map_err(|failure| self.error(failure))?;
+        let comm = self.call_of_all(Source::Any, |comm| comm.with_datatype(datatype))?;
         Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))
     }
 
     /// `MPI_Type_contiguous`, `MPI_Type_vector` or `MPI_Type_indexed`, and `MPI_Comm_dup`.
     fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
-        let made = || self.comm.with_layout(blocks);
-        let comm = self.waiting(Waiting::Collective(Source::Any), made);
-        let comm = comm.map_err(|failure| self.error(failure))?;
+        let comm = self.call_of_all(Source::Any, |comm| comm.with_layout(blocks))?;
         Ok(self.part(self.group.clone(), Rc::new(comm), None))
     }
 

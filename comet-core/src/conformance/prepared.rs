@@ -89,14 +89,7 @@ fn a_prepared_collective_tests_true_without_a_wait<T: Transport>(
         let Some(mut trial) = trial(t, &call, 1)? else { continue };
         for round in 1..=2 {
             trial.refill(round);
-            let Trial { prepared, input, output, .. } = &mut trial;
-            t.scope(|s| {
-                let mut request = s.unblocked_collective(prepared, input, output)?;
-                let ended = poll_until(|| Ok(request.test()))?;
-                found.require(ended, "a prepared collective never tested true");
-                found.require(!ended || request.test(), "what had ended tested false");
-                request.wait()
-            })?;
+            trial.run_by_tests(t, found)?;
             trial.check_of(round, found);
         }
     }
@@ -114,16 +107,7 @@ fn prepared_collectives_end_in_either_order<T: Transport>(t: &T, found: &Found) 
     let Some(mut both) = pair(t)? else { return Ok(()) };
     for round in 1..=20 {
         both.iter_mut().for_each(|trial| trial.refill(round));
-        let [first, second] = &mut both;
-        t.scope(|s| {
-            let one =
-                s.unblocked_collective(&mut first.prepared, &first.input, &mut first.output)?;
-            let other =
-                s.unblocked_collective(&mut second.prepared, &second.input, &mut second.output)?;
-            let (sooner, later) = if round % 2 == 0 { (one, other) } else { (other, one) };
-            sooner.wait()?;
-            later.wait()
-        })?;
+        Trial::run_both(t, &mut both, round % 2 != 0)?;
         both.iter_mut().for_each(|trial| trial.check_of(round, found));
     }
     Ok(())
@@ -137,15 +121,7 @@ fn prepared_collectives_leave_other_calls_alone<T: Transport>(t: &T, found: &Fou
             Trial::made(t, &call, index, |_, _| Prepared::unblocked(t, call.clone(), None))?;
         for round in 1..=2 {
             trial.refill(round);
-            let Trial { prepared, input, output, .. } = &mut trial;
-            t.scope(|s| {
-                let request = s.unblocked_collective(prepared, input, output)?;
-                let (outgoing, incoming) = round_the_ring(t, index, [(TAG, 5000)]);
-                while_sending(t, &outgoing, || receive(t, found, &incoming[0], Source::Any))?;
-                let sum = t.global_sum(1.0)?;
-                found.require_eq("a sum beside a prepared collective", sum, t.n_ranks() as f64);
-                request.wait()
-            })?;
+            trial.run_beside_others(t, found, index)?;
             trial.check_of(round, found);
             beside.refill(round);
             beside.run(t, found)?;
@@ -177,8 +153,7 @@ fn a_dropped_request_of_a_prepared_collective_is_waited_for<T: Transport>(
     let Some(mut trial) = trial(t, &call, 0)? else { return Ok(()) };
     for round in 1..=N_STARTS {
         trial.refill(round);
-        let Trial { prepared, input, output, .. } = &mut trial;
-        t.scope(|s| s.unblocked_collective(prepared, input, output).map(drop))?;
+        trial.run_dropped(t)?;
         trial.check_of(round, found);
     }
     Ok(())

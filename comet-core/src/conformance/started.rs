@@ -86,6 +86,53 @@ impl<T: Transport> Trial<T> {
         run.or_else(|error| found.survive(&format!("the started {name}"), error))
     }
 
+    /// Starts the collective, and tests it until it has ended.
+    pub(super) fn run_by_tests(&mut self, t: &T, found: &Found) -> Result<()> {
+        let Self { prepared, input, output, .. } = self;
+        t.scope(|s| {
+            let mut request = s.unblocked_collective(prepared, input, output)?;
+            let ended = poll_until(|| Ok(request.test()))?;
+            found.require(ended, "a started collective never tested true");
+            found.require(!ended || request.test(), "what had ended tested false");
+            request.wait()
+        })
+    }
+
+    /// Starts the collective, does what else ranks do meanwhile, and waits for it. Messages of all kinds go round
+    /// the ring by `turn`, with a barrier and a sum.
+    pub(super) fn run_beside_others(&mut self, t: &T, found: &Found, turn: usize) -> Result<()> {
+        let Self { prepared, input, output, .. } = self;
+        t.scope(|s| {
+            let request = s.unblocked_collective(prepared, input, output)?;
+            let (outgoing, incoming) = round_the_ring(t, turn, [(TAG, 5000)]);
+            while_sending(t, &outgoing, || receive(t, found, &incoming[0], Source::Any))?;
+            t.barrier()?;
+            let sum = t.global_sum(1.0)?;
+            found.require_eq("a sum beside a started collective", sum, t.n_ranks() as f64);
+            request.wait()
+        })
+    }
+
+    /// Starts the collective, and drops the request.
+    pub(super) fn run_dropped(&mut self, t: &T) -> Result<()> {
+        let Self { prepared, input, output, .. } = self;
+        t.scope(|s| s.unblocked_collective(prepared, input, output).map(drop))
+    }
+
+    /// Starts both collectives, and waits for the first or for the second first.
+    pub(super) fn run_both(t: &T, both: &mut [Self; 2], second_first: bool) -> Result<()> {
+        let [first, second] = both;
+        t.scope(|s| {
+            let one =
+                s.unblocked_collective(&mut first.prepared, &first.input, &mut first.output)?;
+            let other =
+                s.unblocked_collective(&mut second.prepared, &second.input, &mut second.output)?;
+            let (sooner, later) = if second_first { (other, one) } else { (one, other) };
+            sooner.wait()?;
+            later.wait()
+        })
+    }
+
     /// Checks what has arrived.
     fn check(&mut self, found: &Found) {
         self.check_of(1, found);
@@ -166,14 +213,7 @@ fn a_started_collective_tests_true_without_a_wait<T: Transport>(
         for (index, length) in [8, 20_000].into_iter().enumerate() {
             let call = Collective::new(kind, Parts::Equal(length));
             let mut trial = Trial::new(t, call, index)?;
-            let Trial { prepared, input, output, .. } = &mut trial;
-            t.scope(|s| {
-                let mut request = s.unblocked_collective(prepared, input, output)?;
-                let ended = poll_until(|| Ok(request.test()))?;
-                found.require(ended, "a started collective never tested true");
-                found.require(!ended || request.test(), "what had ended tested false");
-                request.wait()
-            })?;
+            trial.run_by_tests(t, found)?;
             trial.check(found);
         }
     }
@@ -217,16 +257,7 @@ fn pair<T: Transport>(t: &T) -> Result<[Trial<T>; 2]> {
 fn started_collectives_end_in_either_order<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for round in 0..20 {
         let mut both = pair(t)?;
-        let [first, second] = &mut both;
-        t.scope(|s| {
-            let one =
-                s.unblocked_collective(&mut first.prepared, &first.input, &mut first.output)?;
-            let other =
-                s.unblocked_collective(&mut second.prepared, &second.input, &mut second.output)?;
-            let (sooner, later) = if round % 2 == 0 { (one, other) } else { (other, one) };
-            sooner.wait()?;
-            later.wait()
-        })?;
+        Trial::run_both(t, &mut both, round % 2 != 0)?;
         both.iter_mut().for_each(|trial| trial.check(found));
     }
     Ok(())
@@ -266,16 +297,7 @@ fn many_started_collectives_do_not_mix<T: Transport>(t: &T, found: &Found) -> Re
 fn a_started_collective_leaves_other_calls_alone<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for (index, kind) in kinds().enumerate() {
         let mut trial = Trial::new(t, Collective::new(kind, Parts::Equal(4096)), index)?;
-        let Trial { prepared, input, output, .. } = &mut trial;
-        t.scope(|s| {
-            let request = s.unblocked_collective(prepared, input, output)?;
-            let (outgoing, incoming) = round_the_ring(t, index, [(TAG, 5000)]);
-            while_sending(t, &outgoing, || receive(t, found, &incoming[0], Source::Any))?;
-            t.barrier()?;
-            let sum = t.global_sum(1.0)?;
-            found.require_eq("a sum beside a started collective", sum, t.n_ranks() as f64);
-            request.wait()
-        })?;
+        trial.run_beside_others(t, found, index)?;
         trial.check(found);
     }
     Ok(())
@@ -285,8 +307,7 @@ fn a_dropped_collective_is_waited_for<T: Transport>(t: &T, found: &Found) -> Res
     for index in 0..4 {
         let call = Collective::new(Kind::Allgather, Parts::Equal(5000));
         let mut trial = Trial::new(t, call, index)?;
-        let Trial { prepared, input, output, .. } = &mut trial;
-        t.scope(|s| s.unblocked_collective(prepared, input, output).map(drop))?;
+        trial.run_dropped(t)?;
         trial.check(found);
     }
     Ok(())

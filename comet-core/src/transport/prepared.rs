@@ -7,8 +7,8 @@
 //!            the memory is borrowed, by a scope
 //! ```
 //!
-//! What is prepared holds no borrow of its memory, which may be used and changed while the operation is not
-//! in flight. A start names the memory again: with other memory it is refused.
+//! A prepared operation holds no borrow of its memory, which may be used and changed while it is not in
+//! flight. A start names the memory again: with other memory it is refused.
 
 use std::fmt;
 use std::marker::PhantomData;

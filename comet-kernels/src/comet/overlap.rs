@@ -33,7 +33,15 @@ use comet_core::kernel::prelude::*;
 use comet_stats::fit::{self, OverlapTimes};
 
 use crate::daxpy::Daxpy;
+use crate::overlap;
 use crate::pattern::Crossing;
+
+/// Formulas of the hidden shares.
+const SHARES: [&str; 3] = [
+    "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy and asynchronous",
+    "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
+    "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
+];
 
 /// Numbers of the series.
 const EXCHANGE: usize = 0;
@@ -139,29 +147,12 @@ impl<T: Transport> Pattern<T> for Overlap {
         // Without elements there is no work, and its time is that of an empty loop.
         let has_work = case.value(&VECTOR_LENGTH) > 0;
         let shares = has_work.then(|| fit::Overlap::of(&[times]).ok()).flatten();
-        vec![
-            Derived::of(
-                "improvement_percent",
-                "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
-                 asynchronous",
-                (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
-            ),
-            Derived::of(
-                "overlap_share",
-                "(t_c + t_w - t_o) / min(t_c, t_w), with the medians of exchange, daxpy \
-                 and asynchronous",
-                shares.map(|shares| shares.imb_min.value),
-            ),
-            Derived::of(
-                "overlap_share_imb_nbc",
-                "(t_c + t_w - t_o) / max(t_c, t_w), clipped to 0..1, with those medians",
-                shares.map(|shares| shares.imb_nbc.value.clamp(0.0, 1.0)),
-            ),
-            Derived::of(
-                "overlap_share_osu",
-                "1 - (t_o - t_w) / t_c, clipped at 0, with those medians",
-                shares.map(|shares| shares.osu.value.max(0.0)),
-            ),
-        ]
+        let improvement = Derived::of(
+            "improvement_percent",
+            "(t_s - t_o) / t_s * 100, with the medians of synchronous and \
+             asynchronous",
+            (t_s > 0.0).then(|| (t_s - t_o) / t_s * 100.0),
+        );
+        std::iter::once(improvement).chain(overlap::figures(shares, SHARES)).collect()
     }
 }

@@ -32,7 +32,7 @@
 use comet_core::busy::Busy;
 use comet_core::kernel::prelude::*;
 
-use crate::overlap::{WORK_US, shares_of};
+use crate::overlap::{self, WORK_US};
 
 use super::side::Side;
 use super::spec::{SPECS, TRANSFERS, transfers, works};
@@ -126,12 +126,7 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Overlap<INDEX> {
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [overlapped, pure, compute] = summaries else { return Vec::new() };
-        let shares = shares_of([overlapped, pure, compute]);
-        vec![Derived::of(
-            "overlap_share",
-            "(t_pure + t_CPU - t_ovrl) / min(t_pure, t_CPU), with the medians of pure, compute \
-             and overlapped",
-            shares.map(|shares| shares.imb_min.value),
-        )]
+        let [share, ..] = overlap::figures_of([overlapped, pure, compute]);
+        vec![share]
     }
 }

@@ -45,10 +45,10 @@ use crate::calls::{
     moved_bytes, spec,
 };
 use crate::in_flight::{BY_WORK, Flight, Parts};
-use crate::overlap::{self, shares_of};
+use crate::overlap;
 use crate::rates;
 
-/// What is timed in the series.
+/// Timed parts of the series.
 const TIMED: [Parts; 3] = [Parts::Call, Parts::Both, Parts::Work];
 
 /// The two kernels of a collective: beside work, and alone.
@@ -219,7 +219,7 @@ impl<T: Transport, const FORM: usize, const INDEX: usize> Pattern<T> for Pure<FO
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let spec = const { &ROWS[FORM][INDEX].pure };
         let calls = calls_of(FORM, spec, cx, case)?;
-        Ok(Some((Duty::Together, Flight::of_part(spec, cx, case, calls, Parts::Call)?)))
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, calls, Parts::Call)?)))
     }
 }
 
@@ -240,11 +240,11 @@ impl<T: Transport, const FORM: usize, const INDEX: usize> Pattern<T> for Overlap
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
         let spec = const { &ROWS[FORM][INDEX].overlap };
         let calls = calls_of(FORM, spec, cx, case)?;
-        Ok(Some((Duty::Together, Flight::of_part(spec, cx, case, calls, TIMED[series])?)))
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, calls, TIMED[series])?)))
     }
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [pure, overlapped, compute] = summaries else { return Vec::new() };
-        overlap::figures(shares_of([overlapped, pure, compute]))
+        overlap::figures_of([overlapped, pure, compute]).into()
     }
 }

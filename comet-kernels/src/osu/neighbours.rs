@@ -42,7 +42,9 @@ use comet_core::words::count;
 
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Typed, Uneven};
-use crate::calls::{BY_ALGORITHM, Blocked, Calls, Spec, admit_layout, algorithm, spec, whole};
+use crate::calls::{
+    BY_ALGORITHM, Blocked, Calls, Spec, admit_layout, algorithm, prove_one, spec, whole,
+};
 use crate::guarded::Guarded;
 
 /// Number of dimensions of the torus on which ranks have neighbours.
@@ -247,14 +249,9 @@ impl<T: Transport> Calls<T> for Part<T> {
         mut run: impl FnMut(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
     ) -> Result<()> {
         let Self { at, graph, proof, input, output, .. } = self;
-        if let Some(call) = proof {
-            fill(call.call(), *at, check.seeds(), [input.bytes(), output.bytes()]);
-            run(graph.as_ref().unwrap_or(t), call, [input.bytes(), output.bytes()])?;
-            compare(call.call(), *at, output.bytes(), check);
-            input.check(check, "the input");
-            output.check(check, "the output");
-        }
-        Ok(())
+        let Some(call) = proof else { return Ok(()) };
+        let t = graph.as_ref().unwrap_or(t);
+        prove_one(call, *at, [input, output], check, |call, buffers| run(t, call, buffers))
     }
 }
 

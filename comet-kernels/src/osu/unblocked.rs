@@ -46,11 +46,11 @@ use crate::calls::{
     VECTORS, moved_bytes, shared, spec,
 };
 use crate::in_flight::{BY_TEST_CALLS, BY_WORK, Flight, Parts};
-use crate::overlap::{self, shares_of};
+use crate::overlap;
 
 use super::neighbours::{self, BY_DIMENSIONS, BY_RADIUS, Facts};
 
-/// What is timed in the series that are no laps.
+/// Timed parts of the series that are no laps.
 const TIMED: [Parts; 2] = [Parts::Call, Parts::Laps];
 
 #[rustfmt::skip] // One kernel a line.
@@ -105,7 +105,7 @@ const PURE: Series = Series::of("pure", Quantity::OpTime, Definition::CallMean);
 /// The hidden shares.
 fn derived(summaries: &[Summary]) -> Vec<Derived> {
     let [pure, overlapped, _, compute, ..] = summaries else { return Vec::new() };
-    overlap::figures(shares_of([overlapped, pure, compute]))
+    overlap::figures_of([overlapped, pure, compute]).into()
 }
 
 impl<T: Transport, const INDEX: usize> Pattern<T> for Unblocked<INDEX> {
@@ -161,8 +161,9 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Unblocked<INDEX> {
     type Part = Flight<Part<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
-        let flight = Flight::of(&SPECS[INDEX], cx, case, TIMED[series])?;
-        Ok(Some((Duty::Together, flight)))
+        let spec = const { &SPECS[INDEX] };
+        let calls = Part::new(spec, cx, case, Prepared::unblocked)?;
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, calls, TIMED[series])?)))
     }
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {

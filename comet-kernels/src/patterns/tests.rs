@@ -1,4 +1,4 @@
-//! What the kernels of the suite move and refuse; all of their data is verified with the other kernels.
+//! Bytes and refusals of the kernels of the suite, whose data is verified with that of all others.
 
 use comet_core::kernel::{Case, RateKind, World};
 use comet_core::topology::Topology;

@@ -245,13 +245,22 @@ impl Request {
     /// has failed has ended too.
     #[inline]
     pub(crate) fn has_ended(&self) -> bool {
-        let (mut flag, mut status) = (0, empty_status());
-        let (ended, ignored) = (&raw mut flag, &raw mut status);
-        // SAFETY: the request was started and has not been waited for; the call writes the flag,
-        // and the status if it is set.
-        let code = unsafe { ffi::MPI_Request_get_status(self.raw, ended, ignored) };
-        flag != 0 || outcome("MPI_Request_get_status", code).is_err()
+        // SAFETY: the request was started and has not been waited for.
+        unsafe { has_ended(self.raw) }
     }
+}
+
+/// True if a wait for `request` would return at once, also since its operation has failed.
+///
+/// # Safety
+/// The request is one of the library's: started and not waited for, or prepared.
+#[inline]
+pub(super) unsafe fn has_ended(request: ffi::MPI_Request) -> bool {
+    let (mut flag, mut status) = (0, empty_status());
+    let (ended, ignored) = (&raw mut flag, &raw mut status);
+    // SAFETY: the request is one of the library's; the call writes the flag, and the status if it is set.
+    let code = unsafe { ffi::MPI_Request_get_status(request, ended, ignored) };
+    flag != 0 || outcome("MPI_Request_get_status", code).is_err()
 }
 
 /// The arrays of a call for several requests, kept from one call to the next.

@@ -1,10 +1,10 @@
 //! Operations in flight, alone and in sets.
 
-use comet_core::error::Result;
-use comet_core::transport::{Pending, Status};
+use comet_core::error::{Result, TransportError, TransportErrorKind};
+use comet_core::transport::{Pending, Rank, Source, Status, Tag};
 
 use super::Mpi;
-use crate::native::{End, MpiCall, MpiRecv, MpiSend, Request, empty_status};
+use crate::native::{Arrived, End, Failure, MpiCall, MpiRecv, MpiSend, Request, empty_status};
 
 /// The methods of [`Pending`] for sets, each one call of the library.
 macro_rules! native_sets {
@@ -91,6 +91,36 @@ impl Mpi {
     fn wait_for(&self, request: &mut Request) -> Result<()> {
         self.waiting_for(request.waiting, || request.wait(None))
             .map_err(|failure| self.error(failure))
+    }
+
+    /// Status of a receive from `source` into `capacity_bytes` bytes.
+    #[inline]
+    pub(super) fn received(
+        &self,
+        arrived: Arrived,
+        source: Source,
+        capacity_bytes: usize,
+    ) -> Result<Status> {
+        arrived.map_err(|(failure, envelope)| {
+            self.recv_error(failure, envelope, source, capacity_bytes)
+        })
+    }
+
+    #[cold]
+    pub(super) fn recv_error(
+        &self,
+        failure: Failure,
+        (found, tag): (Rank, Tag),
+        source: Source,
+        capacity_bytes: usize,
+    ) -> TransportError {
+        if !failure.is_truncation() {
+            return self.error(failure).with_peer(self.group.source(source), tag);
+        }
+        // How long it was, and what of it arrived, the standard leaves open, and so do libraries.
+        let peer = if source == Source::Any { Source::Rank(found) } else { source };
+        let error = TransportError::new(TransportErrorKind::Truncated, "the message is too long");
+        self.group.located(error.with_capacity(capacity_bytes).with_peer(peer, tag))
     }
 }
 

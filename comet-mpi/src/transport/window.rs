@@ -47,10 +47,9 @@ impl Mpi {
         }
         let own_bytes = if memory == Memory::Allocated { 0 } else { part_bytes };
         let buffers = [own_bytes, origin_bytes].map(|n| self.message_buffer(n));
-        let starts = || self.comm.starts(memory, buffers[0].as_ref().ok());
         // Ranks without memory take part in it.
-        let starts = self.waiting(Waiting::Collective(Source::Any), starts);
-        let starts = starts.map_err(|failure| self.error(failure))?;
+        let own = buffers[0].as_ref().ok();
+        let starts = self.call_of_all(Source::Any, |comm| comm.starts(memory, own))?;
         let [buffer, origin] = buffers;
         let parts = Parts { memory, buffer: buffer?, part_bytes, origin: origin?, starts };
         Ok(MpiWindow::new(lease, &self.comm, &self.group, self.vitals, parts))

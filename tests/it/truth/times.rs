@@ -65,8 +65,7 @@ fn cases(bench: &Bench) -> Vec<Case> {
     // Of the many messages of a cube to few ranks two ask for one link at the same moment, and no law says
     // which of them is first: times of the oracle depend on their numbers there.
     let is_open = |info: &&'static KernelInfo| {
-        let is_in_flight = info.axes.iter().any(|used| used.axis.name == "work_us")
-            || ["imb-nbc", "imb-mpi4"].contains(&info.suite);
+        let is_in_flight = ["imb-nbc", "imb-mpi4"].contains(&info.suite);
         let is_one = is_in_flight || info.id() == "patterns/halo27";
         bench.machine.network.switching.is_some() && is_one
     };
