@@ -2,13 +2,13 @@
 //!
 //! Parts of messages are patterns that name who sent them and for whom. Elements of reductions are
 //! small integers, which every element type holds exactly: sums of them are exact in any order on up
-//! to 2^20 ranks, and integers wrap alike.
+//! to 2^20 ranks, and so are products; integers wrap alike.
 
 use std::ops::Range;
 
 use super::call::{Collective, Kind};
 use super::parts::Parts;
-use super::reducer::{Element, Reducer};
+use super::reducer::{Element, Operator, Reducer};
 use crate::error::KernelError;
 use crate::kernel::{Checker, Seeds};
 use crate::pattern;
@@ -16,22 +16,32 @@ use crate::transport::Rank;
 
 pub use super::oracle::{Excess, combine_apart};
 
-/// Elements after which the values of a vector come again: a slice of it, or of a sum of vectors, shows
-/// where it begins.
+/// Elements after which the values of a vector come again: a slice of it, or of what a reduction makes of
+/// vectors, shows where it begins.
 const PERIOD: usize = 11;
-/// Ranks whose vectors of 8-bit elements hold more than zeros: their sum is at most 120, and Open MPI 4.1
+/// Ranks whose vectors of 8-bit elements change a sum or a product: these are at most 120, and Open MPI 4.1
 /// takes 127 for any sum above.
 const N_OF_BYTES: usize = 23;
 
 /// The first elements of the vector of `rank`; the others are these again and again.
 fn period(by: Reducer, rank: Rank) -> Vec<u8> {
-    let is_zero = by.element().bytes() == 1 && rank >= N_OF_BYTES;
-    let element = |index: usize| {
+    let (element, operator) = (by.element(), by.operator());
+    let is_neutral = element.bytes() == 1 && rank >= N_OF_BYTES;
+    let element_at = |index: usize| {
         // Of 11 vectors with all values at each element the sums would all be the same.
-        let value = if rank == 0 { index * index } else { 7 * rank + index };
-        let value = if is_zero { 0 } else { value % PERIOD };
-        let value = u8::try_from(value).expect("it is below 11");
-        match by.element() {
+        let varied = (if rank == 0 { index * index } else { 7 * rank + index }) % PERIOD;
+        let value = match operator {
+            Operator::Sum | Operator::Xor if is_neutral => 0,
+            Operator::Sum | Operator::Xor => varied,
+            // Powers of 2 are exact, those of 3 never wrap to 0; rank 0 has more of them than the others.
+            Operator::Product if is_neutral || varied > usize::from(rank == 0) => 1,
+            Operator::Product if matches!(element, Element::F32 | Element::F64) => 2,
+            Operator::Product => 3,
+            // The upper bits are those of all ranks.
+            Operator::Min | Operator::Max | Operator::And | Operator::Or => index << 3 | varied % 8,
+        };
+        let value = u8::try_from(value).expect("it is below 88");
+        match element {
             Element::U8 | Element::I8 => vec![value],
             Element::I32 => i32::from(value).to_ne_bytes().to_vec(),
             Element::I64 => i64::from(value).to_ne_bytes().to_vec(),
@@ -39,7 +49,7 @@ fn period(by: Reducer, rank: Rank) -> Vec<u8> {
             Element::F64 => f64::from(value).to_ne_bytes().to_vec(),
         }
     };
-    (0..PERIOD).flat_map(element).collect()
+    (0..PERIOD).flat_map(element_at).collect()
 }
 
 /// Puts the vectors of ranks 0 and 1 into the operands of a combination.

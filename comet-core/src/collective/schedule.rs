@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::algorithm::Algorithm;
 use super::call::Collective;
-use super::plan::{Message, Plan};
+use super::plan::{Memory, Message, Plan};
 use crate::transport::Rank;
 
 /// A message of a schedule.
@@ -15,6 +15,9 @@ pub struct Sent {
     pub from: Rank,
     /// Its receiver.
     pub to: Rank,
+    /// Its first byte in the data that its sender gives or gets; `None` out of other memory, in which
+    /// parts have been put together.
+    pub start: Option<usize>,
     /// Its length in bytes.
     pub length: usize,
 }
@@ -66,7 +69,8 @@ fn send(
     for message in round.messages {
         if let Message::Send { to, from } = *message {
             steps.resize_with(steps.len().max(walker.since + 1), Vec::new);
-            steps[walker.since].push(Sent { from: rank, to, length: from.length });
+            let start = (from.memory != Memory::Scratch).then_some(from.start);
+            steps[walker.since].push(Sent { from: rank, to, start, length: from.length });
             wires.entry((rank, to)).or_default().push_back(walker.since);
         }
     }

@@ -172,9 +172,13 @@ fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Res
         count(all().count(), "message"),
         all().map(|sent| sent.length).sum::<usize>()
     );
+    let has_places = all().any(|sent| sent.start.is_some_and(|start| start > 0));
+    if has_places {
+        text += "FROM>TO@BYTE: the message begins at that byte of its sender's data\n";
+    }
     for (index, step) in steps.iter().enumerate() {
         let mut title = format!("step {}", index + 1);
-        for (length, messages) in by_length(step) {
+        for (length, messages) in by_length(step, has_places) {
             text += &format!("{title:<8} {:>8} B  {}\n", length, messages.join(" "));
             title.clear();
         }
@@ -182,18 +186,20 @@ fn drawing(kind: Kind, name: &str, n_ranks: usize, length: usize) -> anyhow::Res
     Ok(text)
 }
 
-/// The messages of a step by their length; `a<>b` stands for one in each direction.
-fn by_length(step: &[Sent]) -> BTreeMap<usize, Vec<String>> {
+/// The messages of a step by their length; `a<>b` stands for one in each direction. Behind `@` stands
+/// where one begins in its sender's data, if `has_places`.
+fn by_length(step: &[Sent], has_places: bool) -> BTreeMap<usize, Vec<String>> {
     let mut lines: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for sent in step {
-        let Sent { from, to, length } = *sent;
-        let is_both = step.contains(&Sent { from: to, to: from, length });
+        let Sent { from, to, start, length } = *sent;
+        let is_both = step.contains(&Sent { from: to, to: from, start, length });
         let arrow = match is_both {
             true if from > to => continue,
             true => "<>",
             false => ">",
         };
-        lines.entry(length).or_default().push(format!("{from}{arrow}{to}"));
+        let start = start.filter(|_| has_places).map_or(String::new(), |start| format!("@{start}"));
+        lines.entry(length).or_default().push(format!("{from}{arrow}{to}{start}"));
     }
     lines
 }
@@ -214,6 +220,9 @@ mod tests {
                 "step 2          8 B  0<>2 1<>3"
             ]
         );
+        let text = drawing(Kind::Allreduce, "ring", 2, 16).unwrap();
+        let steps = "step 1          8 B  0>1@0 1>0@8\nstep 2          8 B  0>1@8 1>0@0\n";
+        assert!(text.ends_with(steps), "{text}");
         let text = drawing(Kind::Broadcast, "binomial", 3, 8).unwrap();
         assert!(text.ends_with("step 2          8 B  0>1\n"), "{text}");
         let text = drawing(Kind::Broadcast, "binomial", 2, 8).unwrap();

@@ -294,7 +294,7 @@ fn require_two(
 /// A positive number in the value of `option`.
 fn count(program: &str, option: &str, text: &str) -> Result<u64, Stop> {
     let n = text.parse().ok().filter(|n| *n > 0);
-    n.ok_or_else(|| wrong(program, option, text, "it is a number above 0 (write 100)"))
+    n.ok_or_else(|| wrong(program, option, text, "it is a number above 0 (write 1 or more)"))
 }
 
 /// Lengths in bytes from `min` to `max`, each twice the one before; 0 stands alone.

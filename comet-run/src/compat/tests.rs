@@ -307,7 +307,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "osu_latency: 'X' belongs to no option (osu_latency -h shows all options; those of \
              comet-run are written --name=value)",
         ),
-        ("osu_latency -i 0", "osu_latency: '0' for -i: it is a number above 0 (write 100)"),
+        ("osu_latency -i 0", "osu_latency: '0' for -i: it is a number above 0 (write 1 or more)"),
         (
             "osu_latency -m 9:8",
             "osu_latency: '9:8' for -m: lengths are MAX, MIN: or MIN:MAX in bytes, MIN not \
@@ -345,6 +345,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
         ("IMB-MPI1 Gatherw", "Gatherw is not here; did you mean Gather or Gatherv?"),
+        ("IMB-MPI1 ibcast", "ibcast is not here, but in IMB-NBC (write IMB-NBC ibcast)"),
         ("IMB-MPI1 Allredcue", "did you mean Allreduce? (IMB-MPI1 -list shows all)"),
         ("IMB-MPI1 Bcast -msglne 8", "-msglne is unknown; did you mean -msglog or -msglen?"),
         ("osu_latency --mesage-size 8", "--mesage-size is unknown; did you mean --message-size?"),

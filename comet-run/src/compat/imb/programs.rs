@@ -75,7 +75,12 @@ impl Program {
     /// The benchmark `word`.
     pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
         let (whose, list) = (format!("{}: ", self.name), format!("{} -list shows all", self.name));
-        let unknown = || not_here(self.suite, &whose, word, &list);
+        let unknown = || match PROGRAMS.iter().find(|program| program.suite.find(word).is_some()) {
+            Some(Self { name, .. }) => Stop::Wrong(format!(
+                "{whose}{word} is not here, but in {name} (write {name} {word})"
+            )),
+            None => not_here(self.suite, &whose, word, &list),
+        };
         self.suite.find(word).ok_or_else(unknown)
     }
 

@@ -63,7 +63,10 @@ fn it_lists_its_benchmark_and_refuses_what_it_does_not_have() {
             "IMB-HALO -datatype float",
             "IMB-HALO: 'float' for -datatype: elements are int, char (write int)",
         ),
-        ("IMB-HALO -repeat 0", "IMB-HALO: '0' for -repeat: it is a number above 0 (write 100)"),
+        (
+            "IMB-HALO -repeat 0",
+            "IMB-HALO: '0' for -repeat: it is a number above 0 (write 1 or more)",
+        ),
         ("IMB-HALO -warmup x", "IMB-HALO: 'x' for -warmup: it is a number (write 100)"),
         (
             "IMB-HALO -thread_level multiple",

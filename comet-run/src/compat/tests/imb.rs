@@ -152,7 +152,10 @@ fn values_that_imb_does_not_have_are_refused_with_those_that_it_has() {
             "IMB-MPI1 Bcast -msg_pause 100",
             "IMB-MPI1: '100' for -msg_pause: it is a switch (write on or off)",
         ),
-        ("IMB-MPI1 Bcast -npmin 0", "IMB-MPI1: '0' for -npmin: it is a number above 0 (write 100)"),
+        (
+            "IMB-MPI1 Bcast -npmin 0",
+            "IMB-MPI1: '0' for -npmin: it is a number above 0 (write 1 or more)",
+        ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
     }
