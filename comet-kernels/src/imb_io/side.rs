@@ -189,11 +189,13 @@ impl<T: Transport> Side<T> {
     }
 
     /// Writes the contents of a file, as far as it is read or written over: a write that makes pages
-    /// anew takes longer.
+    /// anew takes longer. So does a read while what was written before leaves a cache: the contents are
+    /// read once, where they stay in the system's memory.
     fn write_contents(&mut self) -> Result<()> {
         let n_runs = self.seeds.map_or(1, |seeds| seeds.n_runs);
         let (writes, is_in_any_order, own) = (self.spec.writes, self.is_in_any_order(), self.own());
-        for slot in 0..self.n_slots.min(n_runs) {
+        let slots = 0..self.n_slots.min(n_runs);
+        for slot in slots.clone() {
             let (seed, at) = (self.seed(self.rank, slot), self.at(self.rank, slot));
             let block = &mut self.file.memory()[own.clone()];
             match (writes, is_in_any_order) {
@@ -204,6 +206,10 @@ impl<T: Transport> Side<T> {
                 (false, false) => pattern::fill(block, seed),
             }
             self.file.write(own.clone(), Pointer::At(at), Together::Alone)?;
+        }
+        for slot in slots.filter(|_| !writes && !self.drops_cached) {
+            let at = Pointer::At(self.at(self.rank, slot));
+            self.file.read(own.clone(), at, Together::Alone)?;
         }
         Ok(())
     }

@@ -85,10 +85,11 @@ pub(super) const N_READ_BACK: usize = 2;
 /// Blocks for which a rank has memory: its own, and those that are read back.
 const N_BLOCKS: u64 = 1 + N_READ_BACK as u64;
 
-/// Fewest and most transfers for which a file has room, and its length from which on there are the fewest.
-const MIN_SLOTS: u64 = 50;
+/// Transfers for which a file has room, fewest and most, and its length between the two: that of IMB, since
+/// what fits into a cache is read faster.
+const MIN_SLOTS: u64 = 16;
 const MAX_SLOTS: u64 = 4096;
-const FEW_FROM_BYTES: u64 = 64 << 20;
+const FILE_BYTES: u64 = 40 << 20;
 
 /// Memory of a rank whose longest portion has so many bytes.
 fn memory_bytes(portion: u64) -> u64 {
@@ -105,7 +106,7 @@ pub(super) fn portion(total: u64, rank: u64, n_ranks: u64) -> (u64, u64) {
 
 /// Transfers for which the file of a case has room.
 pub(super) fn n_slots(total: u64) -> u64 {
-    (FEW_FROM_BYTES / total.max(1)).clamp(MIN_SLOTS, MAX_SLOTS)
+    (FILE_BYTES / total.max(1)).clamp(MIN_SLOTS, MAX_SLOTS)
 }
 
 /// Lengths of the portions of a case, from that of rank 0 on, which is the longest.
