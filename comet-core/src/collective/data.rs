@@ -38,7 +38,7 @@ fn period(by: Reducer, rank: Rank) -> Vec<u8> {
             Operator::Product if matches!(element, Element::F32 | Element::F64) => 2,
             Operator::Product => 3,
             // The upper bits are those of all ranks.
-            Operator::Min | Operator::Max | Operator::And | Operator::Or => index << 3 | varied % 8,
+            Operator::Min | Operator::Max | Operator::And | Operator::Or => 8 * index + varied % 8,
         };
         let value = u8::try_from(value).expect("it is below 88");
         match element {
