@@ -34,7 +34,7 @@ const ELEMENTS: [(&str, &str); 3] =
 /// Programs between one host and all others.
 const FANS: [&str; 2] = ["osu_bw_fan_in", "osu_bw_fan_out"];
 
-/// Start of the names of programs over partitioned messages, which OSU has since 7.5.
+/// Start of the names of programs over partitioned messages, of which OSU 7.4 has none.
 const PARTITIONED: &str = "osu_partitioned_";
 /// Programs that ignore `-l` there.
 const WITHOUT_PLACES: [&str; 4] = [
@@ -223,14 +223,7 @@ impl Asked<'_> {
             },
             "-k" => self.root(value)?,
             "-N" => self.neighbours(value)?,
-            "-l" => {
-                self.words.axis("place=in_place".into());
-                if WITHOUT_PLACES.contains(&program) {
-                    self.notes.push(format!(
-                        "-l is obeyed: {program} of OSU 7.4 has a buffer for the input whatever it says"
-                    ));
-                }
-            }
+            "-l" => self.place(),
             "-T" => self.elements(value)?,
             "-D" => self.layout(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
@@ -278,6 +271,17 @@ impl Asked<'_> {
             None => return Err(wrong(self.program, "-k", value, expected)),
         }
         Ok(())
+    }
+
+    /// Takes in that the input lies where the output goes.
+    fn place(&mut self) {
+        self.words.axis("place=in_place".into());
+        if WITHOUT_PLACES.contains(&self.program) {
+            self.notes.push(format!(
+                "-l is obeyed: {} of OSU 7.4 has a buffer for the input whatever it says",
+                self.program
+            ));
+        }
     }
 
     fn neighbours(&mut self, value: &str) -> Result<(), Stop> {
