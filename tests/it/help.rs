@@ -113,7 +113,10 @@ fn bash_completes_kernels_axes_machines_and_figures() {
         assert_eq!(found, expected, "{line}: {}", output.stderr);
     };
     check("comet-run ec", &["echo"]);
-    check("comet-run echo barr", &["barrier", "barrier_persist", "barrier_persist_pure"]);
+    check(
+        "comet-run echo barr",
+        &["barrier", "barrier_persist", "barrier_persist_pure", "barrier_persistent"],
+    );
     check("comet-run comet/e", &["comet/echo", "comet/exchange"]);
     check(
         "comet-run plan naive",
