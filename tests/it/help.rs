@@ -123,7 +123,7 @@ fn bash_completes_kernels_axes_machines_and_figures() {
         &["naive", "naive/broadcast", "naive/reduction", "naive/barrier"],
     );
     check("comet-run PingPong", &["PingPong", "PingPongSpecificSource", "PingPongAnySource"]);
-    check("comet-run lat", &["latency"]);
+    check("comet-run lat", &["latency_persistent", "latency"]);
     check("comet-run help rep", &["report", "reproduce"]);
     check("comet-run help transp", &["transpose"]);
     check("comet-run echo --axis lengt", &["length_bytes="]);
