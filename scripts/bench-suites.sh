@@ -126,7 +126,7 @@ launch_all_of() { # [NAMESAKE...]
         [[ $# -gt 0 ]] || command=("$(program_of "$name" "$folder")")
         printf '#program %s\n' "$name"
         case $name in
-            osu_barrier | osu_ibarrier) launch "${command[@]}" "${extra[@]}" ;;
+            osu_barrier | osu_ibarrier | osu_barrier_persistent) launch "${command[@]}" "${extra[@]}" ;;
             # Beside memory of the library the peer ends by a segmentation fault.
             osu_fop_latency | osu_cas_latency) launch "${command[@]}" -w create "${extra[@]}" ;;
             *) launch "${command[@]}" -m "$shortest:$longest" "${extra[@]}" ;;
@@ -209,28 +209,30 @@ variants_of() { # NAME
     # Ranks of MPICH spin while they share CPUs, so that the default counts take minutes.
     [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, unblocked ones in parts neither; rows of several pairs
-    # lack percentiles.
-    [[ ! $1 =~ ^osu_(i?(all)?reduce|ireduce_scatter(_block)?)$ ]] || check=
+    # lack percentiles. MPICH 4.0 ends a prepared gather or scatter before its data has moved.
+    [[ ! $1 =~ ^osu_(i?(all)?reduce|ireduce_scatter(_block)?|((all)?reduce|gather|scatter)_persistent)$ ]] || check=
     if [[ $1 =~ ^osu_(put|get_bw|get_latency|get_acc|acc|fop|cas) ]]; then
         variants_of_remote "$1" "$quick" "$counts"
         return
     fi
     [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
     case $1 in
-        osu_barrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
+        osu_barrier | osu_barrier_persistent) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
         osu_ibarrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -t 5 -z' && return ;;
-        osu_latency | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
-        osu_bw | osu_bibw) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
+        osu_latency | osu_latency_persistent | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
+        osu_bw | osu_bibw | osu_bw_persistent | osu_bibw_persistent) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
         osu_mbw_mr) printf '%s\n' "$quick -R 0 -b multiple" "-m 4096:16384 -i 20 -V" "$quick -V -R 0" ;;
         *) printf '%s\n' "-m 4096:16384 -f$counts" "$quick $check -f -z" ;;
     esac
     [[ ! $1 =~ ^osu_i ]] || printf '%s\n' "$quick -t 5 -f"
     case $1 in
+        *_persistent) ;;
         osu_gather* | osu_scatter* | osu_reduce | osu_igather* | osu_iscatter* | osu_ireduce)
             printf '%s\n' "$quick -k rotate" "$quick -k fixed:1"
             ;;
     esac
     case $1 in
+        osu_bcast_persistent | osu_latency_persistent | osu_*bw_persistent) ;;
         osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr | osu_ibcast | osu_neighbor_* | osu_ineighbor_*) ;;
         *) printf '%s\n' "$quick -l" ;;
     esac
@@ -256,7 +258,9 @@ common_names() {
         osu_ialltoallw osu_ibarrier osu_ibcast osu_igather osu_igatherv osu_ireduce \
         osu_ireduce_scatter osu_ireduce_scatter_block osu_iscatter osu_iscatterv \
         osu_ineighbor_allgather osu_ineighbor_allgatherv osu_ineighbor_alltoall \
-        osu_ineighbor_alltoallv osu_ineighbor_alltoallw; do
+        osu_ineighbor_alltoallv osu_ineighbor_alltoallw osu_{latency,bw,bibw}_persistent \
+        osu_{allgather{,v},allreduce,alltoall{,v,w},barrier,bcast}_persistent \
+        osu_{gather{,v},reduce{,_scatter},scatter{,v}}_persistent; do
         [[ ! $own =~ neighbor || $ranks -ge 3 ]] || continue
         [[ ! $own =~ ^osu_(latency|bw|bibw|put|get_[bl]|get_acc|acc|fop|cas) || $ranks -eq 2 ]] || continue
         [[ -z $(program_of "$own" "$folder") ]] || echo "$own"

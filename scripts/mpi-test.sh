@@ -166,7 +166,7 @@ has_layouts() { # FAMILY
     local program of
     "mpicc.$1" -shared -fPIC -o "$scratch/types.so" scripts/mpi-types.c
     printf '# start, length\n2,3\n8,2\n' >"$scratch/blocks"
-    for program in latency bw bibw mbw_mr multi_lat bcast {gather,scatter,allgather,alltoall}{,v} alltoallw; do
+    for program in latency bw bibw {latency,bw,bibw}_persistent mbw_mr multi_lat bcast {gather,scatter,allgather,alltoall}{,v} alltoallw; do
         passes 2 "$program" vect:8:4
     done
     for of in cont "indx:$scratch/blocks"; do

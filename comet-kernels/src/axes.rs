@@ -1,12 +1,24 @@
 //! The default sweeps that several kernels share.
 
-use comet_core::kernel::{Axis, AxisUse, HOPS, LENGTH_BYTES, WINDOW};
+use comet_core::kernel::{Axis, AxisUse, Case, HOPS, LENGTH_BYTES, WINDOW, World};
 
 /// Every distance from the test node, starting with the test node itself.
 pub(crate) const HOPS_FROM_0: AxisUse = AxisUse::of(&HOPS, "0..max");
 
 /// Every distance from the test node to another rank.
 pub(crate) const HOPS_FROM_1: AxisUse = AxisUse::of(&HOPS, "1..max");
+
+/// Refuses `case` where no other rank lies its number of hops from rank 0.
+///
+/// # Errors
+/// A sentence with the reason.
+pub(crate) fn admit_partner(case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    match case.length(&HOPS) {
+        0 => Err("0 hops lead to no partner (use 1 hop or more)".into()),
+        hops => world.require_hops(hops),
+    }
+}
 
 /// Windows of 64 messages, as OSU has them.
 pub(crate) const WINDOW_OF_OSU: AxisUse = AxisUse::of(&WINDOW, "64");

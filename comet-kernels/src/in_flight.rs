@@ -5,7 +5,7 @@ use comet_core::busy::Busy;
 use comet_core::collective::{Kind, Prepared, share};
 use comet_core::kernel::prelude::*;
 
-use crate::calls::{Calls, Part, Spec};
+use crate::calls::{self, Calls, Part, Spec};
 use crate::comet::barrier;
 use crate::overlap::WORK_US;
 
@@ -45,6 +45,37 @@ enum Lap {
     Work,
     Test,
     Wait,
+}
+
+/// Facts about a kernel of OSU that starts the collective of a spec.
+pub(crate) trait Started {
+    /// The kernel.
+    const SPEC: Spec;
+
+    /// Time of the operation alone, the mean over all ranks.
+    const PURE: Series = Series::of("pure", Quantity::OpTime, Definition::CallMean)
+        .moving(|case, world| {
+            let moves = !matches!(Self::SPEC.kind, Kind::Barrier);
+            moves.then(|| calls::moved_bytes(&Self::SPEC, case, world.n_ranks))
+        })
+        .rated(calls::rates_of(&Self::SPEC));
+
+    /// Its description, without file, axes and series.
+    const INFO: KernelInfo = KernelInfo {
+        name: Self::SPEC.name,
+        summary: Self::SPEC.summary,
+        class: match Self::SPEC.kind {
+            Kind::Barrier => Class::Synchronisation,
+            _ => Class::Collective,
+        },
+        aliases: Self::SPEC.aliases,
+        admits: |case, world| calls::admit(&Self::SPEC, case, world),
+        bytes_per_rank: |case, world| calls::bytes_per_rank(&Self::SPEC, case, world),
+        messages_per_op: |case, world| calls::messages_per_op(&Self::SPEC, case, world),
+        is_movable: !matches!(Self::SPEC.kind, Kind::Barrier),
+        has_layouts: !matches!(Self::SPEC.kind, Kind::Barrier) && !Self::SPEC.kind.is_reduction(),
+        ..KernelInfo::collective("osu")
+    };
 }
 
 /// One rank's part of one series.

@@ -90,7 +90,7 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,
             (_, "broadcast" | "reduction" | "comms3" | "bw" | "bibw" | "mbw_mr") => false,
-            (_, "bisection") => false,
+            (_, "bisection" | "latency_persistent" | "bw_persistent" | "bibw_persistent") => false,
             (_, "multi_lat") => true,
             _ => resends,
         };
@@ -201,7 +201,7 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     let far = "no rank is 3 hops from rank 0: 4 ranks reach 2 hops";
     check("comet/echo", 4, &[3, 8], Err(far));
     check("comet/exchange", 1, &[1, 8], Err(lone));
-    let alone = "an exchange at 0 hops has no partner (use 1 hop or more)";
+    let alone = "0 hops lead to no partner (use 1 hop or more)";
     check("comet/exchange", 2, &[0, 8], Err(alone));
     let far = "no rank is 2 hops from rank 0: 2 ranks reach 1 hop";
     check("comet/exchange", 2, &[2, 8], Err(far));
@@ -220,6 +220,14 @@ fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     check("osu/bw", 1, &[8], Err(lone));
     check("osu/mbw_mr", 1, &[8], Err(lone));
     check("osu/multi_lat", 1, &[8], Err(lone));
+    check("osu/latency_persistent", 1, &[1, 8], Err(lone));
+    check("osu/latency_persistent", 2, &[0, 8], Err(alone));
+    check(
+        "osu/bw_persistent",
+        2,
+        &[0, 0, 8],
+        Err("a window of 0 messages moves nothing (use 1 message or more)"),
+    );
     let empty = "a window of 0 messages moves nothing (use 1 message or more)";
     check("osu/bw", 2, &[0, 0, 8], Err(empty));
     check("osu/bibw", 2, &[0, 0, 8], Err(empty));
@@ -324,6 +332,8 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     };
     check("osu/bw", 2, &[64, 0, 1000], 64_000);
     check("osu/bibw", 2, &[8, 1, 1000], 16_000);
+    check("osu/bw_persistent", 2, &[64, 0, 1000], 64_000);
+    check("osu/bibw_persistent", 2, &[8, 1, 1000], 16_000);
     check("osu/mbw_mr", 5, &[1000, 0, 64], 128_000);
     check("osu/multi_lat", 5, &[1000], 1000);
     check("imb/uniband", 5, &[256, 1000], 512_000);

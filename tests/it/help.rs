@@ -113,14 +113,17 @@ fn bash_completes_kernels_axes_machines_and_figures() {
         assert_eq!(found, expected, "{line}: {}", output.stderr);
     };
     check("comet-run ec", &["echo"]);
-    check("comet-run echo barr", &["barrier", "barrier_persist", "barrier_persist_pure"]);
+    check(
+        "comet-run echo barr",
+        &["barrier", "barrier_persist", "barrier_persist_pure", "barrier_persistent"],
+    );
     check("comet-run comet/e", &["comet/echo", "comet/exchange"]);
     check(
         "comet-run plan naive",
         &["naive", "naive/broadcast", "naive/reduction", "naive/barrier"],
     );
     check("comet-run PingPong", &["PingPong", "PingPongSpecificSource", "PingPongAnySource"]);
-    check("comet-run lat", &["latency"]);
+    check("comet-run lat", &["latency_persistent", "latency"]);
     check("comet-run help rep", &["report", "reproduce"]);
     check("comet-run help transp", &["transpose"]);
     check("comet-run echo --axis lengt", &["length_bytes="]);

@@ -20,6 +20,7 @@ mod odd;
 mod outputs;
 mod outside;
 mod p2p;
+mod persistent;
 mod remote;
 mod runs;
 mod simulation;

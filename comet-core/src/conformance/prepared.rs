@@ -31,6 +31,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         a_dropped_request_of_a_prepared_collective_is_waited_for,
         a_prepared_operation_has_its_memory_alone,
         prepared_messages_arrive_at_each_start,
+        prepared_messages_of_several_buffers_arrive_in_each,
         prepared_messages_meet_plain_ones,
         prepared_messages_may_be_dropped_without_a_start,
     ]
@@ -179,6 +180,7 @@ fn a_prepared_operation_has_its_memory_alone<T: Transport>(t: &T, found: &Found)
     let (other, mut shorter) = ([0; 8], [0; 7]);
     refused(t.scope(|s| s.start_sends(&mut sends, &other)?.wait()));
     refused(t.scope(|s| s.start_recvs(&mut receives, &mut shorter)?.wait()));
+    refused(t.scope(|s| s.start_each_send(&mut sends, [&message[..]; 2])?.wait()));
     let strange = PreparedSends::new(t, t.n_ranks(), TAG, &message, 1).err();
     found.require_eq(
         "sends to nobody",
@@ -229,6 +231,44 @@ fn prepared_messages_arrive_at_each_start<T: Transport>(t: &T, found: &Found) ->
                     arriving.wait()
                 })?;
                 arrived(t, found, round, &place);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn prepared_messages_of_several_buffers_arrive_in_each<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    const N_BUFFERS: usize = 3;
+    for (index, length_bytes) in MESSAGES_BYTES.into_iter().enumerate() {
+        for n_of_each in [1, 2] {
+            let both = (0..N_BUFFERS).map(|_| ends(t, index, length_bytes));
+            let both: Vec<_> = both.collect::<Result<_>>()?;
+            let (mut messages, mut places): (Vec<_>, Vec<_>) =
+                both.into_iter().map(|[message, place]| (message, place)).unzip();
+            let sent = messages.iter().map(|message| &**message);
+            let mut sends = PreparedSends::of_each(t, next(t), TAG, sent, n_of_each)?;
+            let into = places.iter_mut().map(|place| &mut **place);
+            let from = Source::Rank(previous(t));
+            let mut receives = PreparedRecvs::of_each(t, from, TAG, into, n_of_each)?;
+            for round in 1..=N_STARTS {
+                let of = |number: usize| round * N_BUFFERS as u64 + number as u64;
+                for (number, (message, place)) in messages.iter_mut().zip(&mut places).enumerate() {
+                    pattern::fill(message, seed(of(number), t.rank()));
+                    pattern::spoil(place, seed(of(number), previous(t)));
+                }
+                t.scope(|s| {
+                    let into = places.iter_mut().map(|place| &mut **place);
+                    let arriving = s.start_each_recv(&mut receives, into)?;
+                    let sent = messages.iter().map(|message| &**message);
+                    s.start_each_send(&mut sends, sent)?.wait()?;
+                    arriving.wait()
+                })?;
+                for (number, place) in places.iter().enumerate() {
+                    arrived(t, found, of(number), place);
+                }
             }
         }
     }

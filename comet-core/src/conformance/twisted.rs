@@ -146,6 +146,10 @@ impl<W: Twist> RawPrepared<Twisted<'_, W>> for Nothing {
     fn finish(&mut self, _: &Twisted<'_, W>) -> Result<()> {
         Ok(())
     }
+
+    fn joined(self, _: Self) -> Self {
+        self
+    }
 }
 
 impl<W: Twist> RawTransport for Twisted<'_, W> {

@@ -40,7 +40,15 @@ impl Bound {
     /// [`InvalidArgument`](TransportErrorKind::InvalidArgument).
     #[inline]
     pub(crate) fn require<T: Transport>(self, t: &T, what: &str, memory: &[u8]) -> Result<()> {
-        let found = Self::of(memory);
+        self.require_same(t, what, Self::of(memory))
+    }
+
+    /// The same of memory that was `found`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](TransportErrorKind::InvalidArgument).
+    #[inline]
+    fn require_same<T: Transport>(self, t: &T, what: &str, found: Self) -> Result<()> {
         let is_same = found.length_bytes == self.length_bytes
             && (found.address == self.address || found.length_bytes == 0);
         if is_same { Ok(()) } else { Err(self.other(t, what, found)) }
@@ -54,9 +62,15 @@ impl Bound {
              the memory that it was prepared for)",
             found.length_bytes, self.length_bytes
         );
-        let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
-        error.on_rank(t.global_rank(t.rank()))
+        invalid(t, text)
     }
+}
+
+/// The refusal of other memory, on this rank.
+#[cold]
+fn invalid<T: Transport>(t: &T, text: String) -> TransportError {
+    let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
+    error.on_rank(t.global_rank(t.rank()))
 }
 
 /// An operation that the transport has prepared, in flight.
@@ -94,7 +108,7 @@ impl<T: Transport> Pending<T> for PreparedInFlight<'_, T> {
     }
 }
 
-/// Sends of one message to one rank, prepared once and started together, again and again.
+/// Sends of one message, or of several, to one rank, prepared once and started together, again and again.
 ///
 /// They are calls that the transport has prepared (`MPI_Send_init`, `MPI_Startall`), and plain sends where it
 /// has none.
@@ -125,8 +139,8 @@ pub struct PreparedSends<T: Transport> {
     way: Way<T, T::SendOp<'static>>,
 }
 
-/// Receives from one source into one place, prepared once and started together, again and again; the
-/// counterpart of [`PreparedSends`].
+/// Receives from one source into one place, or into several, prepared once and started together, again and
+/// again; the counterpart of [`PreparedSends`].
 pub struct PreparedRecvs<T: Transport> {
     source: Source,
     tag: Tag,
@@ -135,8 +149,9 @@ pub struct PreparedRecvs<T: Transport> {
 
 /// Messages with the memory for which they were prepared.
 struct Way<T: Transport, Q> {
-    n: usize,
-    bound: Bound,
+    /// Messages of each place in memory.
+    n_of_each: usize,
+    bounds: Vec<Bound>,
     /// The transport's own operation, if it has prepared one.
     own: Option<T::PreparedOp>,
     /// Memory of the plain messages between two starts.
@@ -144,43 +159,89 @@ struct Way<T: Transport, Q> {
 }
 
 impl<T: Transport, Q> Way<T, Q> {
-    fn new(memory: &[u8], n: usize, own: Option<T::PreparedOp>) -> Self {
-        let room = if own.is_none() { Room::of(n) } else { Room::default() };
-        Self { n, bound: Bound::of(memory), own, room }
+    /// `n_of_each` messages of each of `places`, which `prepare` makes operations of the transport's own, and
+    /// of which `bound` is the memory.
+    fn new<M>(
+        places: impl IntoIterator<Item = M>,
+        n_of_each: usize,
+        bound: impl Fn(&M) -> Bound,
+        mut prepare: impl FnMut(M) -> Result<Option<T::PreparedOp>>,
+    ) -> Result<Self> {
+        let (mut bounds, mut own): (Vec<_>, Option<T::PreparedOp>) = (Vec::new(), None);
+        for place in places {
+            bounds.push(bound(&place));
+            own = match (own, prepare(place)?) {
+                (Some(before), Some(op)) => Some(before.joined(op)),
+                (_, op) => op,
+            };
+        }
+        let n_plain = if own.is_none() { n_of_each * bounds.len() } else { 0 };
+        Ok(Self { n_of_each, bounds, own, room: Room::of(n_plain) })
     }
 
-    /// Starts the messages, the plain ones by `start` each.
+    /// Starts the messages of `places`, each with its memory, the plain ones by `start` each; `what` is the
+    /// name of a place in sentences.
     #[inline]
-    fn start<'env, P>(
+    fn start<'env, P, L: Copy>(
         &'env mut self,
-        t: &T,
-        lease: Lease<T>,
-        mut start: impl FnMut() -> Result<P>,
+        (t, lease): (&T, Lease<T>),
+        what: &str,
+        places: impl ExactSizeIterator<Item = (Bound, L)>,
+        mut start: impl FnMut(L) -> Result<P>,
     ) -> Result<StartedSet<'env, T, P, Q>> {
-        let Self { n, own, room, .. } = self;
+        let Self { n_of_each, bounds, own, room } = self;
+        if places.len() != bounds.len() {
+            return Err(other_number(t, what, places.len(), bounds.len()));
+        }
         if let Some(op) = own {
+            each_place(t, what, bounds, places, |_| Ok(()))?;
             op.start(t, lease)?;
             return Ok(StartedSet::Own(PreparedInFlight::of(op)));
         }
-        let (mut ops, mut outcome) = (std::mem::take(room).into_slots(), Ok(()));
-        for _ in 0..*n {
-            match start() {
-                Ok(op) => ops.push(Some(op)),
-                Err(error) => {
-                    // Those before it are in flight.
-                    outcome = Err(error);
-                    break;
-                }
+        let mut ops = std::mem::take(room).into_slots();
+        // Those before an error are in flight.
+        let outcome = each_place(t, what, bounds, places, |place| {
+            for _ in 0..*n_of_each {
+                ops.push(Some(start(place)?));
             }
-        }
+            Ok(())
+        });
         Ok(StartedSet::Plain { ops, room, outcome })
     }
+}
+
+#[cold]
+fn other_number<T: Transport>(t: &T, what: &str, n: usize, expected: usize) -> TransportError {
+    let text = format!(
+        "{n} times {what}, where the operation was prepared for {expected} (start it with all of them)"
+    );
+    invalid(t, text)
+}
+
+/// Passes each of `places`, of which `bounds` is the memory, to `each`.
+#[inline]
+fn each_place<T: Transport, L>(
+    t: &T,
+    what: &str,
+    bounds: &[Bound],
+    places: impl Iterator<Item = (Bound, L)>,
+    mut each: impl FnMut(L) -> Result<()>,
+) -> Result<()> {
+    for (bound, (found, place)) in bounds.iter().zip(places) {
+        bound.require_same(t, what, found)?;
+        each(place)?;
+    }
+    Ok(())
 }
 
 impl<T: Transport, Q> fmt::Debug for Way<T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_own = self.own.is_some();
-        f.debug_struct("Way").field("n", &self.n).field("is_own", &is_own).finish_non_exhaustive()
+        f.debug_struct("Way")
+            .field("n_of_each", &self.n_of_each)
+            .field("n_places", &self.bounds.len())
+            .field("is_own", &is_own)
+            .finish_non_exhaustive()
     }
 }
 
@@ -203,9 +264,28 @@ impl<T: Transport> PreparedSends<T> {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     pub fn new(t: &T, destination: Rank, tag: Tag, message: &[u8], n: usize) -> Result<Self> {
+        Self::of_each(t, destination, tag, std::iter::once(message), n)
+    }
+
+    /// `n_of_each` sends of each of `messages` to rank `destination`, all of which are started together.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    pub fn of_each<'m>(
+        t: &T,
+        destination: Rank,
+        tag: Tag,
+        messages: impl IntoIterator<Item = &'m [u8]>,
+        n_of_each: usize,
+    ) -> Result<Self> {
         require_rank(t, destination)?;
-        let own = t.prepare_sends(destination, tag, message, n)?;
-        Ok(Self { to: destination, tag, way: Way::new(message, n, own) })
+        let way = Way::new(
+            messages,
+            n_of_each,
+            |message| Bound::of(message),
+            |message| t.prepare_sends(destination, tag, message, n_of_each),
+        )?;
+        Ok(Self { to: destination, tag, way })
     }
 }
 
@@ -215,9 +295,28 @@ impl<T: Transport> PreparedRecvs<T> {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     pub fn new(t: &T, source: Source, tag: Tag, buffer: &mut [u8], n: usize) -> Result<Self> {
+        Self::of_each(t, source, tag, std::iter::once(buffer), n)
+    }
+
+    /// `n_of_each` receives from `source` into each of `buffers`, all of which are started together.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    pub fn of_each<'m>(
+        t: &T,
+        source: Source,
+        tag: Tag,
+        buffers: impl IntoIterator<Item = &'m mut [u8]>,
+        n_of_each: usize,
+    ) -> Result<Self> {
         require_source(t, source)?;
-        let own = t.prepare_recvs(source, tag, buffer, n)?;
-        Ok(Self { source, tag, way: Way::new(buffer, n, own) })
+        let way = Way::new(
+            buffers,
+            n_of_each,
+            |buffer| Bound::of(buffer),
+            |buffer| t.prepare_recvs(source, tag, buffer, n_of_each),
+        )?;
+        Ok(Self { source, tag, way })
     }
 }
 
@@ -291,11 +390,27 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         sends: &'scope mut PreparedSends<T>,
         message: &'scope [u8],
     ) -> Result<Request<'scope, 'env, T, StartedSends<'scope, T>>> {
+        self.start_each_send(sends, std::iter::once(message))
+    }
+
+    /// Starts the sends that were prepared, of each of `messages`, which stay borrowed.
+    ///
+    /// # Errors
+    /// Those of [`start_sends`](Self::start_sends), also for another number of messages.
+    #[inline]
+    #[track_caller]
+    pub fn start_each_send(
+        &'scope self,
+        sends: &'scope mut PreparedSends<T>,
+        messages: impl IntoIterator<Item = &'scope [u8], IntoIter: ExactSizeIterator>,
+    ) -> Result<Request<'scope, 'env, T, StartedSends<'scope, T>>> {
         let PreparedSends { to, tag, way } = sends;
         let (to, tag) = (*to, *tag);
+        let messages = messages.into_iter().map(|message| (Bound::of(message), message));
         self.counted(|t, lease| {
-            way.bound.require(t, "a message", message)?;
-            way.start(t, lease, || t.start_send(Lease::of_part(), to, tag, message))
+            way.start((t, lease), "a message", messages, |message| {
+                t.start_send(Lease::of_part(), to, tag, message)
+            })
         })
     }
 
@@ -311,13 +426,27 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         receives: &'scope mut PreparedRecvs<T>,
         buffer: &'scope mut [u8],
     ) -> Result<Request<'scope, 'env, T, StartedRecvs<'scope, T>>> {
+        self.start_each_recv(receives, std::iter::once(buffer))
+    }
+
+    /// Starts the receives that were prepared, into each of `buffers`, which stay borrowed.
+    ///
+    /// # Errors
+    /// Those of [`start_recvs`](Self::start_recvs), also for another number of buffers.
+    #[inline]
+    #[track_caller]
+    pub fn start_each_recv(
+        &'scope self,
+        receives: &'scope mut PreparedRecvs<T>,
+        buffers: impl IntoIterator<Item = &'scope mut [u8], IntoIter: ExactSizeIterator>,
+    ) -> Result<Request<'scope, 'env, T, StartedRecvs<'scope, T>>> {
         let PreparedRecvs { source, tag, way } = receives;
         let (source, tag) = (*source, *tag);
+        let places = buffers.into_iter().map(|buffer| (Bound::of(buffer), Landing::new(buffer)));
         self.counted(|t, lease| {
-            way.bound.require(t, "a buffer", buffer)?;
-            let landing = Landing::new(buffer);
-            let place = || Place::Shared(landing);
-            way.start(t, lease, || t.start_recv(Lease::of_part(), source, tag, place()))
+            way.start((t, lease), "a buffer", places, |landing| {
+                t.start_recv(Lease::of_part(), source, tag, Place::Shared(landing))
+            })
         })
     }
 }

@@ -101,6 +101,10 @@ pub trait RawPrepared<T: ?Sized>: Sized {
     /// # Errors
     /// The failure of this operation, or that of the job.
     fn finish(&mut self, t: &T) -> Result<()>;
+
+    /// This operation and `other` as one, which is started and ends with both (`MPI_Startall`, `MPI_Waitall`).
+    /// Neither is in flight, and both move messages one way, from or to one rank.
+    fn joined(self, other: Self) -> Self;
 }
 
 /// The prepared operation of a transport that has none of its own: there is no value of it.
@@ -118,6 +122,10 @@ impl<T: ?Sized> RawPrepared<T> for NoPrepared {
 
     fn finish(&mut self, _: &T) -> Result<()> {
         match *self {}
+    }
+
+    fn joined(self, _: Self) -> Self {
+        match self {}
     }
 }
 

@@ -32,14 +32,6 @@ use crate::pattern::Crossing;
 /// `comet/exchange`; see the [module](self).
 pub(crate) struct Exchange;
 
-fn admits(case: &Case, world: &World<'_>) -> Result<(), String> {
-    world.require_ranks(2)?;
-    match case.length(&HOPS) {
-        0 => Err("an exchange at 0 hops has no partner (use 1 hop or more)".into()),
-        hops => world.require_hops(hops),
-    }
-}
-
 impl<T: Transport> Pattern<T> for Exchange {
     const INFO: KernelInfo = KernelInfo {
         name: "exchange",
@@ -51,7 +43,7 @@ impl<T: Transport> Pattern<T> for Exchange {
             Series::on_test_node("exchange").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))
         ],
         timing: Timing::Pipelined,
-        admits,
+        admits: axes::admit_partner,
         is_touchable: true,
         ..KernelInfo::pair("comet")
     };

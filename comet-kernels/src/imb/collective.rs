@@ -68,6 +68,22 @@ const SPECS: [Spec; 18] = [
     shared("reduce_scatter_block", Even, "Sum of the vectors of all ranks, shared out in equal parts", &["OSU:osu_reduce_scatter_block"]),
 ];
 
+/// Axes of a kernel of a collective alone.
+pub(crate) const fn axes(kind: Kind) -> &'static [AxisUse] {
+    match (kind.is_rooted(), kind.is_reduction()) {
+        _ if matches!(kind, Kind::Barrier) => const { &[BY_ALGORITHM] },
+        (true, false) if matches!(kind, Kind::Broadcast) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, DOUBLING] }
+        }
+        (false, false) => const { &[BY_ALGORITHM, BY_PLACE, DOUBLING] },
+        (true, false) => const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, DOUBLING] },
+        (false, true) => const { &[BY_ALGORITHM, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS] },
+        (true, true) => {
+            const { &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS] }
+        }
+    }
+}
+
 /// The kernel number `INDEX` of the family; see the [module](self).
 pub(crate) struct Plain<const INDEX: usize>;
 
@@ -77,17 +93,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         file: include_str!("collective.rs"),
         summary: SPECS[INDEX].summary,
         aliases: SPECS[INDEX].aliases,
-        axes: match (SPECS[INDEX].kind.is_rooted(), SPECS[INDEX].kind.is_reduction()) {
-            (true, false) if matches!(SPECS[INDEX].kind, Kind::Broadcast) => {
-                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, DOUBLING]
-            }
-            (false, false) => &[BY_ALGORITHM, BY_PLACE, DOUBLING],
-            (true, false) => &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, DOUBLING],
-            (false, true) => &[BY_ALGORITHM, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS],
-            (true, true) => {
-                &[BY_ALGORITHM, BY_ROOT, BY_FIRST_ROOT, BY_PLACE, BY_ELEMENT, BY_OPERATOR, VECTORS]
-            }
-        },
+        axes: axes(SPECS[INDEX].kind),
         series: &[Series::completion("call")
             .moving(|case, world| Some(moved_bytes(&SPECS[INDEX], case, world.n_ranks)))
             .rated(calls::rates_of(&SPECS[INDEX]))],

@@ -124,7 +124,8 @@ impl<T: Transport> Operation<T> for Crossing<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        self.places.check(check, self.peer, &self.arrived_bytes);
+        self.places.check_lengths(check, self.peer, &self.arrived_bytes);
+        self.places.check(check, self.peer);
     }
 }
 

@@ -26,7 +26,7 @@
 use comet_core::kernel::prelude::*;
 use comet_core::transport::{Landing, Room};
 
-use super::messages::{Messages, Shape};
+use super::messages::{Lane, Messages, Shape};
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
@@ -36,59 +36,98 @@ pub(crate) struct Bw;
 /// Length of an answer in bytes.
 pub(crate) const ANSWER: usize = 1;
 
-/// One side of a window.
-pub(crate) struct Window<T: Transport> {
+/// One side of a window, which its receiver answers.
+pub(crate) struct Window<L> {
     rank: Rank,
     peer: Rank,
     is_sender: bool,
-    tags: [Tag; 2],
+    /// Tag of the answer.
+    back: Tag,
     /// The messages that are sent, or the places of those that are received.
-    messages: Messages<T::Buffer>,
+    lane: L,
     answer: [u8; ANSWER],
+    answered_bytes: Option<usize>,
+}
+
+impl<L> Window<L> {
+    /// The side of `cx` towards `peer`, with windows of `shape`.
+    ///
+    /// # Errors
+    /// If there is no memory for the messages.
+    pub(crate) fn new<T: Transport>(
+        cx: &Context<'_, T>,
+        peer: Rank,
+        is_sender: bool,
+        shape: Shape,
+    ) -> Result<Self>
+    where
+        L: Lane<T>,
+    {
+        let lane = L::new(cx, peer, cx.tag(0), is_sender, shape)?;
+        let (rank, back, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
+        Ok(Self { rank, peer, is_sender, back, lane, answer, answered_bytes: None })
+    }
+}
+
+impl<T: Transport, L: Lane<T>> Operation<T> for Window<L> {
+    fn fill(&mut self, seeds: Seeds) {
+        let messages = self.lane.messages();
+        if self.is_sender {
+            messages.fill(seeds, self.rank);
+            pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
+        } else {
+            messages.spoil(seeds, self.peer);
+            pattern::fill(&mut self.answer, seeds.of(1, self.rank));
+        }
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let (peer, back) = (self.peer, self.back);
+        self.lane.run(t)?;
+        if self.is_sender {
+            let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
+            self.answered_bytes = status.length_from(peer);
+            return Ok(());
+        }
+        t.blocked_send(peer, back, &self.answer)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let (peer, seeds) = (self.peer, check.seeds());
+        if self.is_sender {
+            let what = format!("the answer of rank {peer}");
+            check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
+            return;
+        }
+        self.lane.check_lengths(check, peer);
+        self.lane.messages().check(check, peer);
+    }
+}
+
+/// Messages that are started one by one.
+pub(crate) struct PlainLane<T: Transport> {
+    peer: Rank,
+    tag: Tag,
+    is_sender: bool,
+    messages: Messages<T::Buffer>,
     /// Lengths of what arrived from the peer.
     arrived_bytes: Vec<Option<usize>>,
-    answered_bytes: Option<usize>,
     /// Memory of the sets of requests between two windows.
     sends: Room<T::SendOp<'static>>,
     receives: Room<T::RecvOp<'static>>,
 }
 
-impl<T: Transport> Window<T> {
-    /// The side of `cx` towards `peer`, with windows of `shape`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages.
-    pub(crate) fn new(
-        cx: &Context<'_, T>,
-        peer: Rank,
-        is_sender: bool,
-        shape: Shape,
-    ) -> Result<Self> {
-        let window = shape.n_messages;
-        Ok(Self {
-            rank: cx.rank(),
-            peer,
-            is_sender,
-            tags: [cx.tag(0), cx.tag(1)],
-            messages: Messages::new(cx, shape)?,
-            answer: [0; ANSWER],
-            arrived_bytes: vec![None; window],
-            answered_bytes: None,
-            sends: Room::of(window),
-            receives: Room::of(window),
-        })
-    }
-
+impl<T: Transport> PlainLane<T> {
     /// Sends all messages at once, and waits until they may be changed again.
     #[inline]
     fn send(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], messages: Messages { buffers, n_of_each }, sends, .. } =
-            self;
+        let Self { peer, tag, messages: Messages { buffers, n_of_each }, sends, .. } = self;
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(sends));
             for buffer in &*buffers {
                 for _ in 0..*n_of_each {
-                    pending.push(s.unblocked_send(*peer, *out, buffer)?);
+                    pending.push(s.unblocked_send(*peer, *tag, buffer)?);
                 }
             }
             *sends = pending.into_room()?;
@@ -99,14 +138,14 @@ impl<T: Transport> Window<T> {
     /// Receives a window into its places.
     #[inline]
     fn receive(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tags: [out, _], messages, arrived_bytes, receives, .. } = self;
+        let Self { peer, tag, messages, arrived_bytes, receives, .. } = self;
         let n_of_each = messages.n_of_each;
         let landings = messages.buffers.iter_mut().map(|place| Landing::new(place));
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(receives));
             for landing in landings {
                 for _ in 0..n_of_each {
-                    pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
+                    pending.push(s.unblocked_recv_into(Source::Rank(*peer), *tag, landing)?);
                 }
             }
             pending.wait_each(|number, (status, _)| {
@@ -118,38 +157,37 @@ impl<T: Transport> Window<T> {
     }
 }
 
-impl<T: Transport> Operation<T> for Window<T> {
-    fn fill(&mut self, seeds: Seeds) {
-        if self.is_sender {
-            self.messages.fill(seeds, self.rank);
-            pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
-        } else {
-            self.messages.spoil(seeds, self.peer);
-            pattern::fill(&mut self.answer, seeds.of(1, self.rank));
-        }
+impl<T: Transport> Lane<T> for PlainLane<T> {
+    fn new(
+        cx: &Context<'_, T>,
+        peer: Rank,
+        tag: Tag,
+        is_sender: bool,
+        shape: Shape,
+    ) -> Result<Self> {
+        let window = shape.n_messages;
+        Ok(Self {
+            peer,
+            tag,
+            is_sender,
+            messages: Messages::new(cx, shape)?,
+            arrived_bytes: vec![None; window],
+            sends: Room::of(window),
+            receives: Room::of(window),
+        })
+    }
+
+    fn messages(&mut self) -> &mut Messages<T::Buffer> {
+        &mut self.messages
     }
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let (peer, back) = (self.peer, self.tags[1]);
-        if self.is_sender {
-            self.send(t)?;
-            let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
-            self.answered_bytes = status.length_from(peer);
-            return Ok(());
-        }
-        self.receive(t)?;
-        t.blocked_send(peer, back, &self.answer)
+        if self.is_sender { self.send(t) } else { self.receive(t) }
     }
 
-    fn check(&mut self, check: &mut Checker) {
-        let (peer, seeds) = (self.peer, check.seeds());
-        if self.is_sender {
-            let what = format!("the answer of rank {peer}");
-            check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
-            return;
-        }
-        self.messages.check(check, peer, &self.arrived_bytes);
+    fn check_lengths(&self, check: &mut Checker, peer: Rank) {
+        self.messages.check_lengths(check, peer, &self.arrived_bytes);
     }
 }
 
@@ -168,7 +206,7 @@ impl<T: Transport> Pattern<T> for Bw {
         has_layouts: true,
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<T>;
+    type Part = Window<PlainLane<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

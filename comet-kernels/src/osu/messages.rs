@@ -1,4 +1,4 @@
-//! The messages of a window with their buffers: one buffer for all, or one for each.
+//! The messages of a window with their buffers: one buffer for all, or one for each; and the ways to move them.
 
 use comet_core::kernel::prelude::*;
 
@@ -21,6 +21,11 @@ impl Shape {
         let (n_messages, length_bytes) = (case.length(&WINDOW), case.length(&LENGTH_BYTES));
         let n_buffers = if case.find(&WINDOW_BUFFERS) == Some(1) { n_messages } else { 1 };
         Self { n_messages, length_bytes, n_buffers }
+    }
+
+    /// One message of `length_bytes`.
+    pub(crate) fn single(length_bytes: usize) -> Self {
+        Self { n_messages: 1, length_bytes, n_buffers: 1 }
     }
 
     /// Refuses `case` on a rank alone, and windows without a message, in which nothing arrives.
@@ -75,9 +80,9 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
         self.streams().for_each(|(buffer, stream)| pattern::spoil(buffer, seeds.of(stream, rank)));
     }
 
-    /// Checks the messages of `peer`, of which `arrived_bytes` holds the lengths.
-    pub(crate) fn check(
-        &mut self,
+    /// Checks the lengths `arrived_bytes` of the messages of `peer`.
+    pub(crate) fn check_lengths(
+        &self,
         check: &mut Checker,
         peer: Rank,
         arrived_bytes: &[Option<usize>],
@@ -88,10 +93,41 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
             let what = format!("message {number} of {n} from rank {peer}");
             check.length(*length, length_bytes, &what);
         }
+    }
+
+    /// Checks the contents of the messages of `peer`.
+    pub(crate) fn check(&mut self, check: &mut Checker, peer: Rank) {
         let seeds = check.seeds();
         for (buffer, stream) in self.streams() {
             let what = format_args!("the messages of rank {peer}");
             check.message(buffer, seeds.of(stream, peer), what);
         }
     }
+}
+
+/// One side of the messages of a window in one direction.
+pub(crate) trait Lane<T: Transport>: Sized {
+    /// The messages of windows of `shape` to `peer`, or their places where they come from it.
+    ///
+    /// # Errors
+    /// If there is no memory for the messages.
+    fn new(
+        cx: &Context<'_, T>,
+        peer: Rank,
+        tag: Tag,
+        is_sender: bool,
+        shape: Shape,
+    ) -> Result<Self>;
+
+    /// The messages.
+    fn messages(&mut self) -> &mut Messages<T::Buffer>;
+
+    /// Moves the messages of one window, all at once, and waits for them.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run(&mut self, t: &T) -> Result<()>;
+
+    /// Checks the lengths of the last messages from `peer`, where they are known.
+    fn check_lengths(&self, check: &mut Checker, peer: Rank);
 }

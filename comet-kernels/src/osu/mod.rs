@@ -2,12 +2,17 @@
 
 pub mod atomics;
 pub mod bibw;
+pub mod bibw_persistent;
 pub mod bw;
+pub mod bw_persistent;
 pub(crate) mod epochs;
+pub mod latency_persistent;
 pub mod mbw_mr;
 pub(crate) mod messages;
 pub mod multi_lat;
 pub mod neighbours;
+pub mod persistent;
+pub(crate) mod prepared;
 pub mod remote;
 pub mod startup;
 pub mod unblocked;
@@ -18,6 +23,7 @@ use crate::Suite;
 use crate::imb::collective::Plain;
 use atomics::Atomic;
 use neighbours::Among;
+use persistent::Persistent;
 use remote::Remote;
 use startup::Startup;
 use unblocked::{Unblocked, UnblockedAmong};
@@ -30,6 +36,9 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(bibw::Bibw),
             &Timed(mbw_mr::MbwMr),
             &Timed(multi_lat::MultiLat),
+            &Timed(latency_persistent::LatencyPersistent),
+            &Timed(bw_persistent::BwPersistent),
+            &Timed(bibw_persistent::BibwPersistent),
             &Timed(Plain::<16>),
             &Timed(Plain::<17>),
             &Timed(Among::<0>),
@@ -57,6 +66,20 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(UnblockedAmong::<2>),
             &Timed(UnblockedAmong::<3>),
             &Timed(UnblockedAmong::<4>),
+            &Timed(Persistent::<0>),
+            &Timed(Persistent::<1>),
+            &Timed(Persistent::<2>),
+            &Timed(Persistent::<3>),
+            &Timed(Persistent::<4>),
+            &Timed(Persistent::<5>),
+            &Timed(Persistent::<6>),
+            &Timed(Persistent::<7>),
+            &Timed(Persistent::<8>),
+            &Timed(Persistent::<9>),
+            &Timed(Persistent::<10>),
+            &Timed(Persistent::<11>),
+            &Timed(Persistent::<12>),
+            &Timed(Persistent::<13>),
             &Timed(Remote::<false, 0>),
             &Timed(Remote::<true, 0>),
             &Timed(Remote::<false, 1>),

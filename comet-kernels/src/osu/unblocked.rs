@@ -42,10 +42,10 @@ use comet_core::kernel::prelude::*;
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Typed, Uneven};
 use crate::calls::{
-    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_PLACE, BY_ROOT, Part, Spec,
-    VECTORS, moved_bytes, shared, spec,
+    BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_PLACE, BY_ROOT, Part, Spec, VECTORS,
+    shared, spec,
 };
-use crate::in_flight::{BY_TEST_CALLS, BY_WORK, Flight, Parts};
+use crate::in_flight::{BY_TEST_CALLS, BY_WORK, Flight, Parts, Started};
 use crate::overlap;
 
 use super::neighbours::{self, BY_DIMENSIONS, BY_RADIUS, Facts};
@@ -108,16 +108,13 @@ fn derived(summaries: &[Summary]) -> Vec<Derived> {
     overlap::figures_of([overlapped, pure, compute]).into()
 }
 
+impl<const INDEX: usize> Started for Unblocked<INDEX> {
+    const SPEC: Spec = SPECS[INDEX];
+}
+
 impl<T: Transport, const INDEX: usize> Pattern<T> for Unblocked<INDEX> {
     const INFO: KernelInfo = KernelInfo {
-        name: SPECS[INDEX].name,
         file: include_str!("unblocked.rs"),
-        summary: SPECS[INDEX].summary,
-        class: match SPECS[INDEX].kind {
-            Kind::Barrier => Class::Synchronisation,
-            _ => Class::Collective,
-        },
-        aliases: SPECS[INDEX].aliases,
         axes: match SPECS[INDEX].kind {
             Kind::Barrier => &[BY_ALGORITHM, BY_WORK, BY_TEST_CALLS],
             Kind::Broadcast => {
@@ -142,21 +139,8 @@ impl<T: Transport, const INDEX: usize> Pattern<T> for Unblocked<INDEX> {
             }
             _ => &[BY_ALGORITHM, BY_PLACE, BY_WORK, BY_TEST_CALLS, DOUBLING],
         },
-        series: const {
-            let moving = PURE.moving(|case, world| {
-                let spec = &SPECS[INDEX];
-                let moves = spec.kind != Kind::Barrier;
-                moves.then(|| moved_bytes(spec, case, world.n_ranks))
-            });
-            &series(moving.rated(calls::rates_of(&SPECS[INDEX])))
-        },
-        admits: |case, world| calls::admit(&SPECS[INDEX], case, world),
-        bytes_per_rank: |case, world| calls::bytes_per_rank(&SPECS[INDEX], case, world),
-        messages_per_op: |case, world| calls::messages_per_op(&SPECS[INDEX], case, world),
-        is_movable: !matches!(SPECS[INDEX].kind, Kind::Barrier),
-        has_layouts: !matches!(SPECS[INDEX].kind, Kind::Barrier)
-            && !SPECS[INDEX].kind.is_reduction(),
-        ..KernelInfo::collective("osu")
+        series: const { &series(Self::PURE) },
+        ..<Self as Started>::INFO
     };
     type Part = Flight<Part<T>>;
 

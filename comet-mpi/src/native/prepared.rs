@@ -122,6 +122,15 @@ impl MpiPrepared {
         Ok(self)
     }
 
+    /// The requests of this operation and of `other` as one; neither is in flight, and both move messages one
+    /// way.
+    pub(crate) fn joined(mut self, mut other: Self) -> Self {
+        debug_assert!(!self.is_in_flight && !other.is_in_flight, "both are at rest");
+        self.requests.append(&mut other.requests);
+        self.statuses.append(&mut other.statuses);
+        self
+    }
+
     /// `MPI_Start`, or `MPI_Startall` of several.
     #[inline]
     pub(crate) fn start(&mut self) -> Outcome {

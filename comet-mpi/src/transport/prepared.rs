@@ -84,4 +84,8 @@ impl RawPrepared<Mpi> for MpiPrepared {
         let ended = t.waiting_for(self.waiting, || self.wait());
         ended.map_err(|failed| t.failed_at(self.receives, failed))
     }
+
+    fn joined(self, other: Self) -> Self {
+        Self::joined(self, other)
+    }
 }

@@ -39,6 +39,16 @@ const fn row(
     Benchmark { name, title, numbers, is_beside_work: false, is_default: true, kernel, definition }
 }
 
+/// A program of a collective, whose times are means over all ranks.
+const fn of_all(
+    name: &'static str,
+    title: &'static str,
+    numbers: Numbers,
+    kernel: &'static str,
+) -> Benchmark {
+    row(name, title, numbers, kernel, Definition::CallMean)
+}
+
 /// A program of an unblocked collective beside work.
 const fn beside_work(
     name: &'static str,
@@ -46,7 +56,7 @@ const fn beside_work(
     numbers: Numbers,
     kernel: &'static str,
 ) -> Benchmark {
-    Benchmark { is_beside_work: true, ..row(name, title, numbers, kernel, Definition::CallMean) }
+    Benchmark { is_beside_work: true, ..of_all(name, title, numbers, kernel) }
 }
 
 #[rustfmt::skip] // One program a line.
@@ -56,6 +66,12 @@ const PROGRAMS: &[Benchmark] = &[
         "osu/multi_lat", Definition::CallMean),
     row("osu_bw", "Bandwidth Test", Bandwidth, "osu/bw", Definition::TestNode),
     row("osu_bibw", "Bi-Directional Bandwidth Test", Bandwidth, "osu/bibw", Definition::TestNode),
+    row("osu_latency_persistent", "Latency Persistent Test", Latency,
+        "osu/latency_persistent", Definition::HalfRoundTrip),
+    row("osu_bw_persistent", "Bandwidth Persistent Test", Bandwidth,
+        "osu/bw_persistent", Definition::TestNode),
+    row("osu_bibw_persistent", "Bi-Directional Bandwidth Persistent Test", Bandwidth,
+        "osu/bibw_persistent", Definition::TestNode),
     row("osu_mbw_mr", "Multiple Bandwidth / Message Rate Test", MessageRate,
         "osu/mbw_mr", Definition::CallMean),
     row("osu_allgather", "Allgather Latency Test", Collective,
@@ -103,6 +119,20 @@ const PROGRAMS: &[Benchmark] = &[
     beside_work("osu_ireduce_scatter_block", "Non-blocking Reduce_scatter_block Latency Test", Reduction, "osu/ireduce_scatter_block"),
     beside_work("osu_iscatter", "Non-blocking Scatter Latency Test", Collective, "osu/iscatter"),
     beside_work("osu_iscatterv", "Non-blocking Scatterv Latency Test", Collective, "osu/iscatterv"),
+    of_all("osu_allgather_persistent", "Allgather Persistent Latency Test", Collective, "osu/allgather_persistent"),
+    of_all("osu_allgatherv_persistent", "Allgatherv Persistent Latency Test", Collective, "osu/allgatherv_persistent"),
+    of_all("osu_allreduce_persistent", "Allreduce Persistent Latency Test", Reduction, "osu/allreduce_persistent"),
+    of_all("osu_alltoall_persistent", "All-to-All Personalized Exchange Persistent Latency Test", Collective, "osu/alltoall_persistent"),
+    of_all("osu_alltoallv_persistent", "All-to-Allv Personalized Exchange Persistent Latency Test", Collective, "osu/alltoallv_persistent"),
+    of_all("osu_alltoallw_persistent", "All-to-Allw Personalized Exchange Persistent Latency Test", Collective, "osu/alltoallw_persistent"),
+    of_all("osu_barrier_persistent", "Barrier Persistent Latency Test", Barrier, "osu/barrier_persistent"),
+    of_all("osu_bcast_persistent", "Broadcast Persistent Latency Test", Collective, "osu/bcast_persistent"),
+    of_all("osu_gather_persistent", "Gather Persistent Latency Test", Collective, "osu/gather_persistent"),
+    of_all("osu_gatherv_persistent", "Gatherv Persistent Latency Test", Collective, "osu/gatherv_persistent"),
+    of_all("osu_reduce_persistent", "Reduce Persistent Latency Test", Reduction, "osu/reduce_persistent"),
+    of_all("osu_reduce_scatter_persistent", "Reduce_scatter Persistent Latency Test", Reduction, "osu/reduce_scatter_persistent"),
+    of_all("osu_scatter_persistent", "Scatter Persistent Latency Test", Collective, "osu/scatter_persistent"),
+    of_all("osu_scatterv_persistent", "Scatterv Persistent Latency Test", Collective, "osu/scatterv_persistent"),
     row("osu_neighbor_allgather", "Neighborhood Allgather Latency Test", Neighbours,
         "osu/neighbor_allgather", Definition::CallMean),
     row("osu_neighbor_allgatherv", "Neighborhood Allgatherv Latency Test", Neighbours,
@@ -177,7 +207,7 @@ const ROOTED: [&str; 10] = [
     "osu_iscatterv",
 ];
 /// Programs whose only buffer is a message, and holds no part for each rank.
-const BROADCASTS: [&str; 2] = ["osu_bcast", "osu_ibcast"];
+const BROADCASTS: [&str; 3] = ["osu_bcast", "osu_ibcast", "osu_bcast_persistent"];
 
 /// Start of the line with the time to make the graph of neighbours, in microseconds.
 pub(crate) const GRAPH_TIME: &str = "Time took to create topology graph:";

@@ -34,6 +34,16 @@ const ELEMENTS: [(&str, &str); 3] =
 /// Programs between one host and all others.
 const FANS: [&str; 2] = ["osu_bw_fan_in", "osu_bw_fan_out"];
 
+/// Start of the names of programs over partitioned messages, of which OSU 7.4 has none.
+const PARTITIONED: &str = "osu_partitioned_";
+/// Programs that ignore `-l` there.
+const WITHOUT_PLACES: [&str; 4] = [
+    "osu_allreduce_persistent",
+    "osu_gather_persistent",
+    "osu_gatherv_persistent",
+    "osu_reduce_persistent",
+];
+
 /// A command line of OSU.
 struct Asked<'a> {
     program: &'a str,
@@ -88,6 +98,12 @@ pub(super) fn translate(
         return Err(Stop::Wrong(format!(
             "{program} is not here: no kernel has the ranks of one host on one side and those of all \
              others on the other (take osu_mbw_mr, with ranks of two hosts)"
+        )));
+    }
+    if program.starts_with(PARTITIONED) {
+        return Err(Stop::Wrong(format!(
+            "{program} is not here: no kernel sends a message in parts, and OSU 7.4 has no such program \
+             (take osu_latency_persistent)"
         )));
     }
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
@@ -207,7 +223,7 @@ impl Asked<'_> {
             },
             "-k" => self.root(value)?,
             "-N" => self.neighbours(value)?,
-            "-l" => self.words.axis("place=in_place".into()),
+            "-l" => self.place(),
             "-T" => self.elements(value)?,
             "-D" => self.layout(value)?,
             "-M" => self.memory_bytes = Some(count(program, name, value)?),
@@ -255,6 +271,17 @@ impl Asked<'_> {
             None => return Err(wrong(self.program, "-k", value, expected)),
         }
         Ok(())
+    }
+
+    /// Takes in that the input lies where the output goes.
+    fn place(&mut self) {
+        self.words.axis("place=in_place".into());
+        if WITHOUT_PLACES.contains(&self.program) {
+            self.notes.push(format!(
+                "-l is obeyed: {} of OSU 7.4 has a buffer for the input whatever it says",
+                self.program
+            ));
+        }
     }
 
     fn neighbours(&mut self, value: &str) -> Result<(), Stop> {

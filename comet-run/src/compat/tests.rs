@@ -9,6 +9,7 @@ use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 mod halo;
 mod imb;
 mod p2p;
+mod persistent;
 mod remote;
 mod unblocked;
 
