@@ -75,6 +75,13 @@ impl<R, M> Matcher<R, M> {
         self.posted.iter().any(|p| p.tag == tag && p.source == Source::Any)
     }
 
+    /// All posted receives that accept a message from `source` with `tag`, in the order in which they were
+    /// posted.
+    pub fn posted(&self, source: Rank, tag: Tag) -> impl Iterator<Item = &R> {
+        let accepts = move |p: &&Posted<R>| p.tag == tag && p.source.accepts(source);
+        self.posted.iter().filter(accepts).map(|p| &p.receive)
+    }
+
     /// Takes the earliest posted receive that accepts a message from `source` with `tag`.
     pub fn claim(&mut self, source: Rank, tag: Tag) -> Option<R> {
         let found = self.posted.take(|p| p.tag == tag && p.source.accepts(source))?;

@@ -2,6 +2,7 @@
 
 mod collective;
 mod file;
+mod modes;
 mod prepared;
 mod request;
 mod window;
@@ -21,8 +22,8 @@ use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
-    Transport, Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
+    Status, Tag, Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -200,6 +201,18 @@ impl RawTransport for Mpi {
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let send = MpiSend::start(lease, &self.comm, message, (destination, tag), waiting);
         send.map_err(|failure| self.error(failure))
+    }
+
+    #[inline(always)]
+    fn start_send_in<'env>(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<MpiSend<'env>> {
+        self.started_in(lease, mode, (destination, tag), message)
     }
 
     fn start_send_from<'env>(
@@ -472,6 +485,26 @@ impl Transport for Mpi {
             let peer = Source::Rank(self.group.global(destination));
             self.error(failure).with_peer(peer, tag)
         })
+    }
+
+    #[inline]
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        self.sent_in(mode, (destination, tag), message)
+    }
+
+    /// One memory for all communicators of this process, as MPI has it.
+    fn attach_buffer(&self, n_messages: usize, length_bytes: usize) -> Result<()> {
+        self.attach(n_messages, length_bytes)
+    }
+
+    fn detach_buffer(&self) -> Result<()> {
+        self.detach()
     }
 
     #[inline]

@@ -54,6 +54,8 @@ struct Unexpected {
     data: Vec<u8>,
     /// Place of data that was not pulled.
     lent: Option<(Place, Ticket)>,
+    /// Place of data that is not pulled before its receive, and of the receipt that is written then.
+    held: Option<(Place, usize)>,
 }
 
 /// A message that is arriving in pieces.
@@ -246,6 +248,10 @@ impl Inbox {
             self.recv_lent(id, from, lent, message.length_bytes);
             return;
         }
+        if let Some(held) = message.held {
+            self.recv_held(id, from, held, message.length_bytes);
+            return;
+        }
         let recv = &mut self.recvs[id];
         self.unexpected_bytes -= message.length_bytes + UNEXPECTED_BYTES;
         recv.write(0, &message.data);
@@ -344,10 +350,14 @@ impl Inbox {
             (Body::Lent(place, ticket), Some(id)) => {
                 self.recv_lent(id, from, (place, ticket), length_bytes);
             }
-            (Body::Lent(..) | Body::Chunks, _) => (),
+            (Body::Held(place, receipt), Some(id)) => {
+                self.recv_held(id, from, (place, receipt), length_bytes);
+            }
+            (Body::Lent(..) | Body::Held(..) | Body::Chunks, _) => (),
         }
         let inbound = &mut self.inbound[from];
-        let is_partial = !matches!(body, Body::Lent(..)) && incoming.received_bytes < length_bytes;
+        let stays = matches!(body, Body::Lent(..) | Body::Held(..));
+        let is_partial = !stays && incoming.received_bytes < length_bytes;
         inbound.incoming = is_partial.then_some(incoming);
         Some(inbound.ring.consume_head(lane))
     }
@@ -392,14 +402,15 @@ impl Inbox {
 
     /// Keeps a message that no receive waits for.
     fn keep(&mut self, from: Rank, head: Head) {
-        let lent = match head.body {
-            Body::Lent(place, ticket) => Some((place, ticket)),
-            Body::Run | Body::Chunks => None,
+        let length_bytes = head.length_bytes;
+        let (lent, held, reserved) = match head.body {
+            Body::Lent(place, ticket) => (Some((place, ticket)), None, 0),
+            Body::Held(place, receipt) => (None, Some((place, receipt)), 0),
+            Body::Run | Body::Chunks => (None, None, length_bytes),
         };
         self.n_unpulled += usize::from(lent.is_some());
-        let reserved = if lent.is_some() { 0 } else { head.length_bytes };
         let data = memory_for(&mut self.spare, reserved);
-        let message = Unexpected { length_bytes: head.length_bytes, data, lent };
+        let message = Unexpected { length_bytes, data, lent, held };
         self.matcher.keep(from, head.tag, message);
     }
 }

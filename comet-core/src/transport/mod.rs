@@ -34,7 +34,7 @@ pub use prepared::{
 pub use raw::{NoPrepared, Pending, RawPrepared, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};
-pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
+pub use types::{ClockInfo, Promises, Rank, SendMode, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 use std::sync::Arc;
@@ -284,6 +284,58 @@ pub trait Transport: RawTransport + Sized {
     #[track_caller]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
+    }
+
+    /// Sends `message` to `destination` in `mode`; returns when the send has ended, as its
+    /// [mode](SendMode) says. A standard send is that of [`blocked_send`](Self::blocked_send).
+    ///
+    /// ```
+    /// use comet_core::transport::{SendMode, Source, Tag, Transport};
+    /// comet_core::local::run(2, |t| {
+    ///     let (tag, mut buffer) = (Tag::new(1), [0; 3]);
+    ///     if t.rank() == 0 {
+    ///         return t.blocked_send_in(SendMode::Synchronous, 1, tag, &[1, 2, 3]);
+    ///     }
+    ///     t.blocked_recv(Source::Rank(0), tag, &mut buffer).map(|_| assert_eq!(buffer, [1, 2, 3]))
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Scope::unblocked_send_in`].
+    #[inline]
+    #[track_caller]
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        match mode {
+            SendMode::Standard => self.blocked_send(destination, tag, message),
+            _ => self.scope(|s| s.unblocked_send_in(mode, destination, tag, message)?.wait()),
+        }
+    }
+
+    /// Makes room for `n_messages` buffered sends of this rank in flight at once, each of `length_bytes` at the
+    /// most (`MPI_Buffer_attach`: MPI-4.1 section 3.6). Room that was made before stays if it is as large; if
+    /// not, this waits until the messages in it have left. Never timed. By default there is always room.
+    ///
+    /// # Errors
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that much memory;
+    /// other kinds if the job has failed.
+    fn attach_buffer(&self, n_messages: usize, length_bytes: usize) -> Result<()> {
+        let _ = (n_messages, length_bytes);
+        Ok(())
+    }
+
+    /// Gives the room of buffered sends back, where the transport has made some; it may wait until the
+    /// messages in it have been received (`MPI_Buffer_detach`). Never timed.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn detach_buffer(&self) -> Result<()> {
+        Ok(())
     }
 
     /// Receives the earliest message with `tag` from `source` into the front of `buffer`.

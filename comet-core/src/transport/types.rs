@@ -95,6 +95,28 @@ impl Source {
     }
 }
 
+/// Mode of a send, which sets its end (MPI-4.1 section 3.4).
+///
+/// Kernels name it as a constant, so that the code of each mode is compiled for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendMode {
+    /// It ends when the message may be changed again: with or without its receive, as the transport does it.
+    Standard,
+    /// It ends after its receive has begun, at the earliest.
+    Synchronous,
+    /// It ends without its receive: the message is copied into room that was
+    /// [attached](super::Transport::attach_buffer).
+    Buffered,
+    /// Its receive is posted already, so that nothing has to be agreed on. Without one it is an error of the
+    /// program, which a simulated transport reports; others send the message as a standard one, as MPI allows.
+    Ready,
+}
+
+impl SendMode {
+    /// Every mode.
+    pub const ALL: [Self; 4] = [Self::Standard, Self::Synchronous, Self::Buffered, Self::Ready];
+}
+
 /// What arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
