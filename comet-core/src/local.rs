@@ -328,7 +328,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
             t.group.located(t.timed_out("no message arrived").with_peer(source, tag))
         })?;
         let (found_bytes, capacity_bytes) = (message.bytes.len(), place.length_bytes());
-        let status = Status { source: message.source, tag, length_bytes: found_bytes };
+        let status = Status { source: message.source, tag: message.tag, length_bytes: found_bytes };
         let status = t.group.status(source, status);
         place.put(&message.bytes);
         if t.shared.corrupt == Corrupt::InPlace {
@@ -456,7 +456,7 @@ impl RawTransport for Local {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<LocalRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.progress();
         let id = self.own.next_id.replace(self.own.next_id.get() + 1);
         let mut matcher = self.own.matcher.borrow_mut();
@@ -550,12 +550,12 @@ impl Transport for Local {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.progress();
         let matcher = self.own.matcher.borrow();
         let found = matcher.peek(self.group.source(source), self.group.tag(tag));
         Ok(found.map(|(from, message)| {
-            let length_bytes = message.bytes.len();
+            let (tag, length_bytes) = (message.tag, message.bytes.len());
             self.group.status(source, Status { source: from, tag, length_bytes })
         }))
     }

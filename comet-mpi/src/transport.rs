@@ -280,7 +280,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<MpiRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Recv(self.group.source(source), tag, place.length_bytes());
         let recv = MpiRecv::start(lease, &self.comm, place, (source, tag), waiting);
         recv.map_err(|failure| self.error(failure))
@@ -455,14 +455,14 @@ impl Transport for Mpi {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.comm.probe(source, tag).map_err(|failure| self.error(failure))
     }
 
     /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
     /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Rest(self.group.source(source));
         let start = Instant::now();
         let rest = || {
@@ -509,7 +509,7 @@ impl Transport for Mpi {
 
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
         let arrived = self.waiting(waiting, || self.comm.recv(buffer, source, tag));
         self.received(arrived, source, buffer.len())
@@ -525,7 +525,7 @@ impl Transport for Mpi {
         tag: Tag,
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let capacity_bytes = buffer.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
         let exchange = || self.comm.exchange((message, destination), (buffer, source), tag);
@@ -549,7 +549,7 @@ impl Transport for Mpi {
         _: &mut [u8],
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let capacity_bytes = message.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
         let exchange = || self.comm.exchange_in_place(message, (destination, source), tag);

@@ -49,6 +49,7 @@ pub(crate) enum Arrival {
 
 /// A message that came before its receive.
 struct Unexpected {
+    tag: Tag,
     length_bytes: usize,
     /// Data pulled out of the ring so far.
     data: Vec<u8>,
@@ -238,11 +239,12 @@ impl Inbox {
     /// The message that a receive would take.
     pub(crate) fn peek(&self, source: Source, tag: Tag) -> Option<Status> {
         let (source, message) = self.matcher.peek(source, tag)?;
-        Some(Status { source, tag, length_bytes: message.length_bytes })
+        Some(Status { source, tag: message.tag, length_bytes: message.length_bytes })
     }
 
     /// Gives an unexpected message to its receive: the part so far now, the rest as it comes.
     fn take_unexpected(&mut self, id: RecvId, from: Rank, message: Unexpected) {
+        self.recvs[id].tag = message.tag;
         if let Some(lent) = message.lent {
             self.n_unpulled -= 1;
             self.recv_lent(id, from, lent, message.length_bytes);
@@ -339,8 +341,9 @@ impl Inbox {
             }
             self.unexpected_bytes = total_bytes;
         }
-        if recv.is_none() {
-            self.keep(from, head);
+        match recv {
+            Some(id) => self.recvs[id].tag = head.tag,
+            None => self.keep(from, head),
         }
         let Head { length_bytes, body, lane, .. } = head;
         let mut incoming = Incoming { length_bytes, received_bytes: 0, body, recv };
@@ -410,7 +413,7 @@ impl Inbox {
         };
         self.n_unpulled += usize::from(lent.is_some());
         let data = memory_for(&mut self.spare, reserved);
-        let message = Unexpected { length_bytes, data, lent, held };
+        let message = Unexpected { tag: head.tag, length_bytes, data, lent, held };
         self.matcher.keep(from, head.tag, message);
     }
 }

@@ -320,7 +320,7 @@ impl RawTransport for Shm {
         tag: Tag,
         mut place: Place<'env>,
     ) -> Result<ShmRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.own.engine.waiter.check_job()?;
         // What lies in the rings is younger than what is unexpected, and finds this receive when it
         // is pulled: nothing has to be pulled now.
@@ -447,7 +447,7 @@ impl Transport for Shm {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.own.engine.waiter.check_job()?;
         self.own.engine.progress(false);
         let (from, label) = (self.group.source(source), self.group.tag(tag));
@@ -491,7 +491,7 @@ impl Transport for Shm {
 
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if let Source::Rank(from) = source {
             match self.try_recv(from, tag, buffer) {
                 Arrival::Whole(status) => return Ok(self.group.status(source, status)),
@@ -515,7 +515,7 @@ impl Transport for Shm {
         tag: Tag,
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if destination != self.rank() && message.len() <= RUN_BYTES {
             self.blocked_send(destination, tag, message)?;
             return self.blocked_recv(source, tag, buffer);

@@ -187,7 +187,7 @@ impl Sim {
 
     #[inline]
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.require_job()?;
         let (source, tag) = (self.group.source(source), self.group.tag(tag));
         if self.engine.borrow().depends_on_others(self.rank, source, tag) {
@@ -225,7 +225,7 @@ impl Sim {
         tag: Tag,
         buffer: &mut [u8],
     ) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let (from, label) = (self.group.source(source), self.group.tag(tag));
         let mut engine = self.engine.borrow_mut();
         engine.ranks[self.rank].note_site(site);
@@ -474,7 +474,7 @@ impl Transport for Sim {
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         self.note_site(Location::caller());
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let (wanted, label) = (self.group.source(source), self.group.tag(tag));
         if !self.poll(Poll::Probe(wanted, label)) {
             return Err(self.job_failed());
@@ -482,7 +482,8 @@ impl Transport for Sim {
         let mut engine = self.engine.borrow_mut();
         let Some((from, id)) = engine.earliest(self.rank, wanted, label) else { return Ok(None) };
         engine.note_found(self.rank);
-        let length_bytes = engine.message(id).body.len();
+        let message = engine.message(id);
+        let (tag, length_bytes) = (message.way.tag, message.body.len());
         let found = Status { source: from, tag, length_bytes };
         Ok(Some(self.group.status(source, found)))
     }
@@ -518,7 +519,7 @@ impl Transport for Sim {
         let site = Location::caller();
         // Before anything is sent or posted, which would have to be waited for.
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if self.promises().buffers_sends {
             // As in the thesis: both send, then both receive.
             let send = self.start(site, destination, tag, message)?;

@@ -11,7 +11,8 @@
 //!   RawTransport           what a backend must be able to do: start, poll, finish, fail the job
 //! ```
 //!
-//! Matching: a receive takes the earliest message with exactly its tag from its [`Source`].
+//! Matching: a receive takes the earliest message with exactly its tag from its [`Source`], or with
+//! [any tag](Tag::ANY) of users from a named rank.
 //! Messages from one rank to another with the same tag never overtake each other.
 //! Every rank is one process (or fiber, or thread) with one transport value, which is used from
 //! that rank alone: methods take `&self`, because requests need the transport while others are
@@ -528,14 +529,24 @@ pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
     Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.global_rank(t.rank())))
 }
 
-/// Refuses a source that does not exist; see [`require_rank`].
+/// Refuses a source that does not exist, and any tag from any source; see [`require_rank`].
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank.
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank, or if
+/// neither source nor tag are named.
 #[inline]
-pub fn require_source<T: Transport>(t: &T, source: Source) -> Result<()> {
+pub fn require_source<T: Transport>(t: &T, source: Source, tag: Tag) -> Result<()> {
     match source {
         Source::Rank(rank) => require_rank(t, rank),
+        Source::Any if tag.is_any() => Err(unnamed(t)),
         Source::Any => Ok(()),
     }
+}
+
+/// Error of a receive or a probe that could take what the driver sends.
+#[cold]
+fn unnamed<T: Transport>(t: &T) -> TransportError {
+    let text = "a receive of any tag names its source (use Source::Rank, or name the tag)";
+    let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
+    error.on_rank(t.global_rank(t.rank()))
 }

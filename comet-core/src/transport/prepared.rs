@@ -215,7 +215,7 @@ impl<T: Transport> PreparedRecvs<T> {
     /// # Errors
     /// If there is no such rank, or if the job has failed.
     pub fn new(t: &T, source: Source, tag: Tag, buffer: &mut [u8], n: usize) -> Result<Self> {
-        require_source(t, source)?;
+        require_source(t, source, tag)?;
         let own = t.prepare_recvs(source, tag, buffer, n)?;
         Ok(Self { source, tag, way: Way::new(buffer, n, own) })
     }

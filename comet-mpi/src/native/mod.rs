@@ -155,7 +155,13 @@ impl Library {
             unsafe { ffi::MPI_Comm_set_errhandler(comm, returned) };
         }
         let level = ThreadLevel::of_mpi(granted);
-        Some(Self { level, vitals, room: Room::default(), universe: Some(universe), _guard: Some(guard) })
+        Some(Self {
+            level,
+            vitals,
+            room: Room::default(),
+            universe: Some(universe),
+            _guard: Some(guard),
+        })
     }
 
     /// The library that the program has initialised, and finalises; `None` before and after.

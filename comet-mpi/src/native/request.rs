@@ -13,7 +13,7 @@ use comet_core::transport::{Lease, Outgoing, Place, Rank, SendMode, Source, Tag}
 use comet_core::waiting::Waiting;
 use mpi::ffi;
 
-use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
+use super::comm::{Arrived, Comm, envelope, source_to_c, tag_to_c, to_c};
 use super::issue::Way;
 use super::modes::unblocked;
 use super::refused::Refused;
@@ -151,7 +151,7 @@ impl<'env> MpiRecv<'env> {
         let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
         let start = place.start();
         let recv = |count, kind, request| {
-            let (from, tag) = (source_to_c(source), c_int::from(tag.value()));
+            let (from, tag) = (source_to_c(source), tag_to_c(tag));
             // SAFETY: by the lease the place stays borrowed until the receive has ended, and there
             // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }

@@ -14,6 +14,7 @@ use crate::sync::{Ordering, fence};
 
 /// A receive that is not over.
 pub(super) struct PendingRecv {
+    /// Tag of the receive, or of its message once that is known.
     pub(super) tag: Tag,
     pub(super) buffer: *mut u8,
     pub(super) capacity_bytes: usize,

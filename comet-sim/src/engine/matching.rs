@@ -207,7 +207,7 @@ impl Engine {
     #[inline]
     pub(crate) fn depends_on_others(&self, rank: Rank, source: Source, tag: Tag) -> bool {
         let state = &self.ranks[rank];
-        let is_coming = |id: &MessageId| self.message(*id).way.tag == tag;
+        let is_coming = |id: &MessageId| tag.accepts(self.message(*id).way.tag);
         source == Source::Any
             || (state.n_any > 0 && state.matcher.awaits_any(tag))
             || state.coming.iter().any(is_coming)

@@ -86,8 +86,7 @@ impl Engine {
         // Of a rank's messages that go at once, each starts after the one before; a buffered one whose
         // request comes first starts later than others that are sent after it.
         let has_request = known_ps != UNKNOWN_PS;
-        let goes_at_once =
-            send.is_none() && !has_request && self.ranks[source].n_starting == 0;
+        let goes_at_once = send.is_none() && !has_request && self.ranks[source].n_starting == 0;
         if way.is_local() || (is_free && goes_at_once) {
             return self.pass_freely(id, at_ps);
         }
