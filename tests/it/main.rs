@@ -23,6 +23,7 @@ mod p2p;
 mod remote;
 mod runs;
 mod simulation;
+mod skampi;
 mod storage;
 mod support;
 mod truth;

@@ -171,13 +171,13 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         self.inner.start_send(lease.of_wrapped(), destination, tag, message)
     }
 
-    fn start_send_in<'env>(
+    fn start_send_in(
         &self,
         lease: Lease<Self>,
         mode: SendMode,
         destination: Rank,
         tag: Tag,
-        message: &'env [u8],
+        message: &[u8],
     ) -> Result<LocalSend> {
         let mode = self.twist.mode(mode);
         self.inner.start_send_in(lease.of_wrapped(), mode, destination, tag, message)

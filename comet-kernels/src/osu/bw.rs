@@ -24,7 +24,7 @@
 //! without `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
-use comet_core::transport::{Landing, Room};
+use comet_core::transport::{Landing, Requests, Room};
 
 use super::messages::{Messages, Shape};
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
@@ -36,8 +36,33 @@ pub(crate) struct Bw;
 /// Length of an answer in bytes.
 pub(crate) const ANSWER: usize = 1;
 
+/// The way in which the receives of a window are waited for.
+pub(crate) trait Ending: Sync + 'static {
+    /// Waits for all of `receives`, and shows the status of each to `each` by its number.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn end<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        each: impl FnMut(usize, Status),
+    ) -> Result<()>;
+}
+
+/// All by one wait.
+pub(crate) struct Together;
+
+impl Ending for Together {
+    #[inline]
+    fn end<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        mut each: impl FnMut(usize, Status),
+    ) -> Result<()> {
+        receives.wait_each(|number, (status, _)| each(number, status))
+    }
+}
+
 /// One side of a window.
-pub(crate) struct Window<T: Transport> {
+pub(crate) struct Window<T: Transport, E = Together> {
     rank: Rank,
     peer: Rank,
     is_sender: bool,
@@ -51,9 +76,10 @@ pub(crate) struct Window<T: Transport> {
     /// Memory of the sets of requests between two windows.
     sends: Room<T::SendOp<'static>>,
     receives: Room<T::RecvOp<'static>>,
+    ending: std::marker::PhantomData<E>,
 }
 
-impl<T: Transport> Window<T> {
+impl<T: Transport, E: Ending> Window<T, E> {
     /// The side of `cx` towards `peer`, with windows of `shape`.
     ///
     /// # Errors
@@ -76,6 +102,7 @@ impl<T: Transport> Window<T> {
             answered_bytes: None,
             sends: Room::of(window),
             receives: Room::of(window),
+            ending: std::marker::PhantomData,
         })
     }
 
@@ -109,7 +136,7 @@ impl<T: Transport> Window<T> {
                     pending.push(s.unblocked_recv_into(Source::Rank(*peer), *out, landing)?);
                 }
             }
-            pending.wait_each(|number, (status, _)| {
+            E::end(&mut pending, |number, status| {
                 arrived_bytes[number] = status.length_from(*peer);
             })?;
             *receives = pending.into_room()?;
@@ -118,7 +145,7 @@ impl<T: Transport> Window<T> {
     }
 }
 
-impl<T: Transport> Operation<T> for Window<T> {
+impl<T: Transport, E: Ending> Operation<T> for Window<T, E> {
     fn fill(&mut self, seeds: Seeds) {
         if self.is_sender {
             self.messages.fill(seeds, self.rank);
