@@ -1,32 +1,33 @@
-//! Completion of many receives: time to receive a window of messages in the order in which they arrive.
+//! Completion of many receives: time to receive a window of messages as they arrive.
 //!
 //! **Source**: SKaMPI, section 3.2: types 10 and 11 wait in this way for the answers of workers;
 //! MPI-4.1 section 3.7.5.
 //!
 //! **Pattern**, W messages in a window
 //! ```text
-//!   rank 1, one hop away  --> --> ... -->  rank 0   W unblocked receives, each with a buffer of its own
+//!   rank 1, one hop away  --> --> ... -->  rank 0   W unblocked receives
 //!                         <---- BACK -----          one byte, when all W have arrived
 //!
 //!   waitany    a wait for any of those in flight, W times            (Waitany)
 //!   waitsome   waits for some of them, until none is in flight       (Waitsome)
 //! ```
-//! **Timed** (rank 0): W unblocked receives, the waits, and the blocked send of the answer. Buffers are
-//! made before.
+//! **Timed** (rank 0): W unblocked receives, the waits, and the blocked send of the answer. Buffers
+//! are made before.
 //!
 //! **Reports**: time of one window. A message takes time / W.
 //!
 //! **Rate**: W x `length_bytes` / time.
 //!
-//! **Parameters**: `window`, which is W, `window_buffers`, `length_bytes` of one message.
+//! **Parameters**: `window`, which is W; `window_buffers`: one buffer for each message of a window, or
+//! one for all; `length_bytes` of one message.
 //!
-//! **Verified by**: contents of all buffers and of the answer; source and length of every message, each
-//! of which is returned once.
+//! **Verified by**: contents of all buffers and of the answer; source and length of every message,
+//! each of which is returned once.
 //!
-//! **Caution**: a wait for any of W receives looks at all of them, so that a window costs W x W looks.
-//! Of several that have ended shared memory and the simulator return the one with the least number; over
-//! MPI the library chooses. With all waits in one call the pattern is that of `osu/bw`, from the
-//! receiver.
+//! **Caution**: a wait for any of W receives looks at all of them, so that a window costs W x W
+//! looks. Of several that have ended shared memory and the simulator return the one with the least
+//! number; over MPI the library chooses. With all waits in one call the pattern is that of `osu/bw`,
+//! from the receiver.
 
 use comet_core::kernel::prelude::*;
 use comet_core::transport::Requests;

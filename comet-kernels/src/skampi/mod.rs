@@ -2,14 +2,15 @@
 
 mod completion;
 mod pingpong;
-mod ways;
 
 use comet_core::kernel::prelude::*;
 
 use crate::Suite;
 use completion::{Completion, WaitAny, WaitSome};
-use pingpong::{PingPong, Replaced};
-use ways::{Bsend, Iprobe, Irecv, Isend, Issend, Plain, RecvAnyTag, Rsend, Sendrecv, Ssend};
+use pingpong::{
+    Bsend, Iprobe, Irecv, Isend, Issend, PingPong, Plain, RecvAnyTag, Replaced, Rsend, Sendrecv,
+    Ssend,
+};
 
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
