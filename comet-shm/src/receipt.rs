@@ -37,8 +37,23 @@ impl Receipt {
     pub(crate) fn is_written(&self) -> bool {
         // SAFETY: the buffer is in shared memory, aligned, was zeroed, and is used as nothing else.
         let word = unsafe { &*self.0.start().cast::<ReceiptWord>() };
+        word.is_written()
+    }
+}
+
+impl ReceiptWord {
+    /// The sender's: true once the receiver has written it.
+    #[inline]
+    pub(crate) fn is_written(&self) -> bool {
         // Acquire: pairs with the Release store in `write`; the message was read before it is changed.
-        word.is_written.load(Ordering::Acquire) != 0
+        self.is_written.load(Ordering::Acquire) != 0
+    }
+
+    /// The receiver's: it has read the message.
+    #[inline]
+    pub(crate) fn write(&self) {
+        // Release: pairs with the Acquire load in `is_written`.
+        self.is_written.store(1, Ordering::Release);
     }
 }
 
@@ -51,8 +66,7 @@ pub(crate) fn write(segment: &'static Segment, offset: usize) {
     // SAFETY: its sender has announced it, keeps it until it is written, and uses it as nothing else; it is
     // aligned as all that heaps give out, and made of an atomic alone.
     let word = unsafe { &*start.cast::<ReceiptWord>() };
-    // Release: pairs with the Acquire load in `is_written`.
-    word.is_written.store(1, Ordering::Release);
+    word.write();
 }
 
 #[cfg(all(test, not(loom)))]

@@ -73,10 +73,13 @@ impl Comm {
 pub(crate) struct Room(RefCell<Vec<u8>>);
 
 impl Room {
-    /// Bytes for `n_messages` of `length_bytes`; `None` beyond what an `int` counts.
+    /// Bytes for `n_messages` of `length_bytes`, and for the library to align the first; `None` beyond what an
+    /// `int` counts.
     pub(crate) fn bytes(n_messages: usize, length_bytes: usize) -> Option<usize> {
-        let each = length_bytes.checked_add(ffi::MPI_BSEND_OVERHEAD as usize)?;
-        let all = each.checked_next_multiple_of(align_of::<u128>())?.checked_mul(n_messages)?;
+        let overhead = ffi::MPI_BSEND_OVERHEAD as usize;
+        let each = length_bytes.checked_add(overhead)?;
+        let each = each.checked_next_multiple_of(align_of::<u128>())?;
+        let all = each.checked_mul(n_messages)?.checked_add(overhead)?;
         c_int::try_from(all).is_ok().then_some(all)
     }
 

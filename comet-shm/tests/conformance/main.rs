@@ -375,7 +375,7 @@ fn main() -> ExitCode {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
         test(&name, a_rank_that_ends_early_is_named(code));
     }
-    let tests: [Test; 14] = [
+    let tests: [Test; 15] = [
         ("a_panic_is_named", a_panic_is_named),
         ("a_stuck_rank_is_named", a_stuck_rank_is_named),
         ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
