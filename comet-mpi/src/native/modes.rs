@@ -83,6 +83,12 @@ impl Room {
         c_int::try_from(all).is_ok().then_some(all)
     }
 
+    /// True if a message of `length_bytes` fits into what is attached.
+    #[inline]
+    pub(crate) fn holds(&self, length_bytes: usize) -> bool {
+        Self::bytes(1, length_bytes).is_some_and(|bytes| bytes <= self.0.borrow().len())
+    }
+
     /// `MPI_Buffer_attach` (section 3.6) of `length_bytes`, after `MPI_Buffer_detach` if fewer are attached.
     pub(crate) fn attach(&self, length_bytes: usize) -> Outcome {
         if self.0.borrow().len() >= length_bytes {

@@ -18,6 +18,7 @@ impl Mpi {
         message: &'env [u8],
     ) -> Result<MpiSend<'env>> {
         require_rank(self, destination)?;
+        self.require_room(mode, message.len())?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let send = MpiSend::start_in(lease, &self.comm, mode, message, (destination, tag), waiting);
         send.map_err(|failure| self.not_sent(failure, (destination, tag), message.len()))
@@ -32,9 +33,20 @@ impl Mpi {
         message: &[u8],
     ) -> Result<()> {
         require_rank(self, destination)?;
+        self.require_room(mode, message.len())?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         self.waiting(waiting, || self.comm.send_in(mode, message, destination, tag))
             .map_err(|failure| self.not_sent(failure, (destination, tag), message.len()))
+    }
+
+    /// Refuses a buffered message that is longer than all room. After a call that has failed for that, Open
+    /// MPI 4.1 delivers nothing more to the same rank: the message has a number, for which the receiver waits.
+    #[inline(always)]
+    fn require_room(&self, mode: SendMode, length_bytes: usize) -> Result<()> {
+        if mode == SendMode::Buffered && !self.library.room.holds(length_bytes) {
+            return Err(self.no_room(1, length_bytes));
+        }
+        Ok(())
     }
 
     #[cold]
