@@ -9,6 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,8 +21,8 @@ use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Group, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, Source,
-    Status, Tag, Transport, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, SendMode,
+    Source, Status, Tag, Transport, require_rank, require_source,
 };
 use crate::window::Memory;
 
@@ -37,6 +38,8 @@ struct Message {
     source: Rank,
     tag: Tag,
     bytes: Vec<u8>,
+    /// Set once it has found its receive, for a synchronous send.
+    is_matched: Option<Arc<AtomicBool>>,
 }
 
 /// Messages that a rank has not looked at yet.
@@ -104,9 +107,11 @@ struct Own {
     n_windows: RefCell<HashMap<u32, u64>>,
 }
 
-/// A send, which is over as soon as it was started.
+/// A send, which is over as soon as it was started, but for a synchronous one.
 #[derive(Debug)]
-pub struct LocalSend;
+pub struct LocalSend {
+    is_matched: Option<Arc<AtomicBool>>,
+}
 
 /// A receive in flight: its message is copied when it is finished.
 #[derive(Debug)]
@@ -223,29 +228,39 @@ impl Local {
 
     /// Hands every message that has arrived to its receive, or keeps it.
     fn progress(&self) {
-        let mut matcher = self.own.matcher.borrow_mut();
-        for message in self.lock_inbox(self.own.rank).drain(..) {
+        // Taken out at once: a delivery looks into the inbox of the sender.
+        let arrived = std::mem::take(&mut *self.lock_inbox(self.own.rank));
+        for message in arrived {
+            let mut matcher = self.own.matcher.borrow_mut();
             match matcher.claim(message.source, message.tag) {
-                Some(id) => drop(self.own.delivered.borrow_mut().insert(id, message)),
+                Some(id) => self.deliver(id, message),
                 None => matcher.keep(message.source, message.tag, message),
             }
         }
     }
 
-    /// Waits until `look` finds something among the messages that were delivered; `None` if it has
-    /// not within [`PATIENCE`].
-    fn await_delivery<R>(
-        &self,
-        look: impl Fn(&mut HashMap<RecvId, Message>) -> Option<R>,
-    ) -> Option<R> {
+    /// Gives `message` to its receive, and tells a sender that waits for that.
+    fn deliver(&self, id: RecvId, mut message: Message) {
+        if let Some(is_matched) = message.is_matched.take() {
+            // Release: pairs with the Acquire load in `LocalSend::has_ended`.
+            is_matched.store(true, Ordering::Release);
+            // Locked, so that the sender is not between its look and its wait.
+            drop(self.lock_inbox(message.source));
+            self.shared.inboxes[message.source].arrived.notify_one();
+        }
+        self.own.delivered.borrow_mut().insert(id, message);
+    }
+
+    /// Waits until `look` finds something; `None` if it has not within [`PATIENCE`].
+    fn await_arrival<R>(&self, look: impl Fn() -> Option<R>) -> Option<R> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.progress();
-            let found = look(&mut self.own.delivered.borrow_mut());
+            let inbox = self.lock_inbox(self.own.rank);
+            let found = look();
             if found.is_some() {
                 return found;
             }
-            let inbox = self.lock_inbox(self.own.rank);
             let left = deadline.saturating_duration_since(Instant::now());
             if !inbox.is_empty() {
                 continue;
@@ -256,17 +271,46 @@ impl Local {
             drop(self.shared.inboxes[self.own.rank].arrived.wait_timeout(inbox, left));
         }
     }
+
+    /// Waits until `look` finds something among the messages that were delivered; `None` if it has
+    /// not within [`PATIENCE`].
+    fn await_delivery<R>(
+        &self,
+        look: impl Fn(&mut HashMap<RecvId, Message>) -> Option<R>,
+    ) -> Option<R> {
+        self.await_arrival(|| look(&mut self.own.delivered.borrow_mut()))
+    }
+
+    #[cold]
+    fn timed_out(&self, what: &str) -> TransportError {
+        let text = format!("{what} within {} s", PATIENCE.as_secs());
+        TransportError::new(TransportErrorKind::TimedOut, text)
+    }
+}
+
+impl LocalSend {
+    fn has_ended(&self) -> bool {
+        // Acquire: pairs with the Release store in `Local::deliver`.
+        self.is_matched.as_ref().is_none_or(|is_matched| is_matched.load(Ordering::Acquire))
+    }
 }
 
 impl Pending<Local> for LocalSend {
     type Out = ();
 
-    fn poll(&mut self, _t: &Local) -> bool {
-        true
+    fn poll(&mut self, t: &Local) -> bool {
+        self.has_ended() || {
+            t.progress();
+            self.has_ended()
+        }
     }
 
-    fn finish(self, _t: &Local) -> Result<()> {
-        Ok(())
+    fn finish(self, t: &Local) -> Result<()> {
+        if self.has_ended() {
+            return Ok(());
+        }
+        let ended = t.await_arrival(|| self.has_ended().then_some(()));
+        ended.ok_or_else(|| t.group.located(t.timed_out("no receive took the message")))
     }
 }
 
@@ -281,12 +325,10 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
     fn finish(self, t: &Local) -> Result<Self::Out> {
         let Self { id, source, tag, mut place } = self;
         let message = t.await_delivery(|delivered| delivered.remove(&id)).ok_or_else(|| {
-            let text = format!("no message arrived within {} s", PATIENCE.as_secs());
-            let error = TransportError::new(TransportErrorKind::TimedOut, text);
-            t.group.located(error.with_peer(source, tag))
+            t.group.located(t.timed_out("no message arrived").with_peer(source, tag))
         })?;
         let (found_bytes, capacity_bytes) = (message.bytes.len(), place.length_bytes());
-        let status = Status { source: message.source, tag, length_bytes: found_bytes };
+        let status = Status { source: message.source, tag: message.tag, length_bytes: found_bytes };
         let status = t.group.status(source, status);
         place.put(&message.bytes);
         if t.shared.corrupt == Corrupt::InPlace {
@@ -362,7 +404,19 @@ impl RawTransport for Local {
 
     fn start_send(
         &self,
+        lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<LocalSend> {
+        self.start_send_in(lease, SendMode::Standard, destination, tag, message)
+    }
+
+    /// The queue is the room of buffered messages, and whether a receive is posted only its rank knows.
+    fn start_send_in(
+        &self,
         _lease: Lease<Self>,
+        mode: SendMode,
         destination: Rank,
         tag: Tag,
         message: &[u8],
@@ -374,9 +428,11 @@ impl RawTransport for Local {
         }
         let (source, destination) = (self.own.rank, self.group.global(destination));
         let tag = self.group.tag(tag);
-        self.lock_inbox(destination).push_back(Message { source, tag, bytes });
+        let is_matched = (mode == SendMode::Synchronous).then(Arc::default);
+        let sent = LocalSend { is_matched: is_matched.clone() };
+        self.lock_inbox(destination).push_back(Message { source, tag, bytes, is_matched });
         self.shared.inboxes[destination].arrived.notify_one();
-        Ok(LocalSend)
+        Ok(sent)
     }
 
     fn start_send_from(
@@ -400,13 +456,13 @@ impl RawTransport for Local {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<LocalRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.progress();
         let id = self.own.next_id.replace(self.own.next_id.get() + 1);
         let mut matcher = self.own.matcher.borrow_mut();
         let (from, label) = (self.group.source(source), self.group.tag(tag));
         match matcher.take(from, label) {
-            Some((_, message)) => drop(self.own.delivered.borrow_mut().insert(id, message)),
+            Some((_, message)) => self.deliver(id, message),
             None => matcher.post(from, label, id),
         }
         Ok(LocalRecv { id, source, tag, place })
@@ -494,12 +550,12 @@ impl Transport for Local {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.progress();
         let matcher = self.own.matcher.borrow();
         let found = matcher.peek(self.group.source(source), self.group.tag(tag));
         Ok(found.map(|(from, message)| {
-            let length_bytes = message.bytes.len();
+            let (tag, length_bytes) = (message.tag, message.bytes.len());
             self.group.status(source, Status { source: from, tag, length_bytes })
         }))
     }

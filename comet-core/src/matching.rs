@@ -55,8 +55,9 @@ impl<R, M> Matcher<R, M> {
     /// All unexpected messages that `source` and `tag` accept, with their senders, in the order in
     /// which they were kept.
     pub fn acceptable(&self, source: Source, tag: Tag) -> impl Iterator<Item = (Rank, &M)> {
-        let accepted =
-            move |(from, of_tag, _): &(Rank, Tag, &M)| *of_tag == tag && source.accepts(*from);
+        let accepted = move |(from, of_tag, _): &(Rank, Tag, &M)| {
+            tag.accepts(*of_tag) && source.accepts(*from)
+        };
         self.unexpected.iter().filter(accepted).map(|(from, _, message)| (from, message))
     }
 
@@ -72,12 +73,19 @@ impl<R, M> Matcher<R, M> {
 
     /// True if a receive of messages with `tag` from any rank is posted.
     pub fn awaits_any(&self, tag: Tag) -> bool {
-        self.posted.iter().any(|p| p.tag == tag && p.source == Source::Any)
+        self.posted.iter().any(|p| tag.accepts(p.tag) && p.source == Source::Any)
+    }
+
+    /// All posted receives that accept a message from `source` with `tag`, in the order in which they were
+    /// posted.
+    pub fn posted(&self, source: Rank, tag: Tag) -> impl Iterator<Item = &R> {
+        let accepts = move |p: &&Posted<R>| p.tag.accepts(tag) && p.source.accepts(source);
+        self.posted.iter().filter(accepts).map(|p| &p.receive)
     }
 
     /// Takes the earliest posted receive that accepts a message from `source` with `tag`.
     pub fn claim(&mut self, source: Rank, tag: Tag) -> Option<R> {
-        let found = self.posted.take(|p| p.tag == tag && p.source.accepts(source))?;
+        let found = self.posted.take(|p| p.tag.accepts(tag) && p.source.accepts(source))?;
         Some(found.receive)
     }
 
@@ -152,7 +160,7 @@ impl<M> Kept<M> {
     /// Takes out the earliest message that `source` and `tag` accept.
     fn take(&mut self, source: Source, tag: Tag) -> Option<(Rank, M)> {
         let found = match &mut self.many {
-            None => self.few.take(|m| m.tag == tag && source.accepts(m.source)),
+            None => self.few.take(|m| tag.accepts(m.tag) && source.accepts(m.source)),
             Some(many) => many.number(source, tag).map(|number| many.take(number)),
         };
         if self.many.as_ref().is_some_and(|many| many.messages.is_empty()) {
@@ -164,7 +172,7 @@ impl<M> Kept<M> {
     /// Looks at the message that [`take`](Self::take) would take.
     fn peek(&self, source: Source, tag: Tag) -> Option<(Rank, &M)> {
         let found = match &self.many {
-            None => self.few.iter().find(|m| m.tag == tag && source.accepts(m.source)),
+            None => self.few.iter().find(|m| tag.accepts(m.tag) && source.accepts(m.source)),
             Some(many) => many.number(source, tag).map(|number| &many.messages[&number]),
         };
         found.map(|m| (m.source, &m.message))
@@ -208,9 +216,10 @@ impl<M> Many<M> {
     /// Number of the earliest message that `source` and `tag` accept.
     fn number(&self, source: Source, tag: Tag) -> Option<u64> {
         match source {
-            Source::Rank(rank) => self.numbers.get(&(rank, tag))?.front().copied(),
-            Source::Any => {
-                self.messages.iter().find(|(_, m)| m.tag == tag).map(|(number, _)| *number)
+            Source::Rank(rank) if !tag.is_any() => self.numbers.get(&(rank, tag))?.front().copied(),
+            _ => {
+                let accepted = |m: &Unexpected<M>| tag.accepts(m.tag) && source.accepts(m.source);
+                self.messages.iter().find(|(_, m)| accepted(m)).map(|(number, _)| *number)
             }
         }
     }
@@ -329,6 +338,17 @@ mod tests {
         assert!(!matcher.awaits_any(TAG));
     }
 
+    #[test]
+    fn any_tag_is_one_of_users_in_its_context() {
+        let check = |tag: Tag, expected| assert_eq!(Tag::ANY.within(3).accepts(tag), expected);
+        check(TAG.within(3), true);
+        check(Tag::new(Tag::MAX).within(3), true);
+        check(TAG, false);
+        check(Tag::reserved(0).within(3), false);
+        assert!(TAG.accepts(TAG) && !TAG.accepts(OTHER) && !TAG.accepts(Tag::ANY));
+        assert_eq!(format!("{} {}", TAG, Tag::ANY), format!("{} any", TAG.value()));
+    }
+
     /// One step of a random history: a message arrives, or a receive is posted.
     #[derive(Clone, Copy, Debug)]
     enum Step {
@@ -342,6 +362,7 @@ mod tests {
         prop_oneof![
             (0..3usize, tag.clone()).prop_map(|(rank, tag)| Step::Arrive(rank, tag)),
             (source, tag).prop_map(|(source, tag)| Step::Post(source, tag)),
+            (0..3usize).prop_map(|rank| Step::Post(Source::Rank(rank), Tag::ANY)),
         ]
     }
 
@@ -358,7 +379,7 @@ mod tests {
                 for m in 0..messages.len() {
                     let ((receive, source, wanted), (message, rank, tag)) =
                         (receives[r], messages[m]);
-                    if wanted == tag && Source::accepts(source, rank) {
+                    if (wanted == tag || wanted == Tag::ANY) && Source::accepts(source, rank) {
                         pairs.push((receive, message));
                         receives.remove(r);
                         messages.remove(m);

@@ -14,6 +14,7 @@
 //!   imb-io       those of files
 //!   imb-p2p      those of messages between all ranks
 //!   osu          the OSU micro-benchmarks beyond these
+//!   skampi       the patterns of SKaMPI, by other calls each
 //!   patterns     communication patterns of scientific computing
 //! ```
 //!
@@ -54,6 +55,7 @@ mod pattern;
 pub mod patterns;
 mod polynomial;
 mod rates;
+pub mod skampi;
 #[cfg(test)]
 mod tests;
 mod window;
@@ -65,7 +67,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 14] {
+pub fn suites<T: Transport>() -> [Suite<T>; 15] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -80,6 +82,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 14] {
         imb_io::kernels(),
         imb_p2p::kernels(),
         osu::kernels(),
+        skampi::kernels(),
         patterns::kernels(),
     ]
 }

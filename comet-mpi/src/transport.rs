@@ -2,6 +2,7 @@
 
 mod collective;
 mod file;
+mod modes;
 mod prepared;
 mod request;
 mod window;
@@ -21,8 +22,8 @@ use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, Source, Status, Tag,
-    Transport, Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
+    Status, Tag, Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -202,6 +203,18 @@ impl RawTransport for Mpi {
         send.map_err(|failure| self.error(failure))
     }
 
+    #[inline(always)]
+    fn start_send_in<'env>(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<MpiSend<'env>> {
+        self.started_in(lease, mode, (destination, tag), message)
+    }
+
     fn start_send_from<'env>(
         &self,
         lease: Lease<Self>,
@@ -267,7 +280,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         place: Place<'env>,
     ) -> Result<MpiRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Recv(self.group.source(source), tag, place.length_bytes());
         let recv = MpiRecv::start(lease, &self.comm, place, (source, tag), waiting);
         recv.map_err(|failure| self.error(failure))
@@ -442,14 +455,14 @@ impl Transport for Mpi {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.comm.probe(source, tag).map_err(|failure| self.error(failure))
     }
 
     /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
     /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Rest(self.group.source(source));
         let start = Instant::now();
         let rest = || {
@@ -475,8 +488,28 @@ impl Transport for Mpi {
     }
 
     #[inline]
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        self.sent_in(mode, (destination, tag), message)
+    }
+
+    /// One memory for all communicators of this process, as MPI has it.
+    fn attach_buffer(&self, n_messages: usize, length_bytes: usize) -> Result<()> {
+        self.attach(n_messages, length_bytes)
+    }
+
+    fn detach_buffer(&self) -> Result<()> {
+        self.detach()
+    }
+
+    #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
         let arrived = self.waiting(waiting, || self.comm.recv(buffer, source, tag));
         self.received(arrived, source, buffer.len())
@@ -492,7 +525,7 @@ impl Transport for Mpi {
         tag: Tag,
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let capacity_bytes = buffer.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
         let exchange = || self.comm.exchange((message, destination), (buffer, source), tag);
@@ -516,7 +549,7 @@ impl Transport for Mpi {
         _: &mut [u8],
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let capacity_bytes = message.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
         let exchange = || self.comm.exchange_in_place(message, (destination, source), tag);

@@ -16,12 +16,14 @@ use comet_core::collective::{
 };
 use comet_core::conformance;
 use comet_core::error::TransportError;
-use comet_core::error::TransportErrorKind::{InvalidArgument, Storage, Unsupported};
+use comet_core::error::TransportErrorKind::{
+    InvalidArgument, OutOfResources, Storage, Unsupported,
+};
 use comet_core::file::{Cache, File, Folder, Plan, Pointer, Sharing, Together};
 use comet_core::layout::Layout;
 use comet_core::pattern;
 use comet_core::topology::Topology;
-use comet_core::transport::{Source, Tag, Transport};
+use comet_core::transport::{SendMode, Source, Tag, Transport};
 use comet_core::window::{Fence, Memory, Remote, Window};
 use comet_mpi::{JoinConfig, Mpi, RunConfig, join};
 
@@ -386,6 +388,31 @@ fn refusals(t: &Mpi, folder: &Path) -> Result<(), String> {
     file.close().and_then(|()| file.remove()).map_err(said)
 }
 
+/// A buffered message without room is refused, and so is room that no call of MPI can attach.
+fn room(t: &Mpi) -> Result<(), String> {
+    let message = [7; 1000];
+    let said = |error: TransportError| error.to_string();
+    let send = || t.blocked_send_in(SendMode::Buffered, t.rank(), Tag::new(1), &message);
+    let is_refused = |result: comet_core::error::Result<()>| {
+        let expected = |error: &TransportError| {
+            error.kind == OutOfResources
+                && error.to_string().starts_with("there is no room to buffer")
+        };
+        result.err().filter(expected).map(drop).ok_or("what has no room is not refused")
+    };
+    t.detach_buffer().map_err(said)?;
+    is_refused(send())?;
+    is_refused(t.attach_buffer(2, 1 << 30))?;
+    is_refused(t.attach_buffer(usize::MAX, 8))?;
+    t.attach_buffer(1, message.len()).and_then(|()| send()).map_err(said)?;
+    let mut buffer = [0; 1000];
+    t.blocked_recv(Source::Rank(t.rank()), Tag::ANY, &mut buffer).map_err(said)?;
+    if buffer != message {
+        return Err("a buffered message has changed".into());
+    }
+    t.detach_buffer().map_err(said)
+}
+
 fn rank_main(t: &Mpi) -> u8 {
     let verdict = |result: &Result<(), String>| match result {
         Ok(()) => "ok".to_owned(),
@@ -418,7 +445,11 @@ fn rank_main(t: &Mpi) -> u8 {
     let layouts = layouts(t);
     let name = "blocks_move_and_gaps_stay";
     println!("test {name} on rank {} of {} ... {}", t.rank(), t.n_ranks(), verdict(&layouts));
-    let has_failed = [long.is_err(), elements.is_err(), transfers.is_err(), layouts.is_err()];
+    let room = room(t);
+    let name = "buffered_messages_need_room";
+    println!("test {name} on rank {} of {} ... {}", t.rank(), t.n_ranks(), verdict(&room));
+    let has_failed =
+        [long.is_err(), elements.is_err(), transfers.is_err(), layouts.is_err(), room.is_err()];
     u8::from(n_failed > 0 || has_failed.contains(&true))
 }
 

@@ -44,6 +44,9 @@ pub(crate) enum Body {
     Chunks,
     /// It stays where it lies, to be copied from there.
     Lent(Place, Ticket),
+    /// It stays where it lies until it has found its receive, and its sender waits for the receipt, which is
+    /// at this offset of the segment.
+    Held(Place, usize),
 }
 
 /// Names one lent message on its way: where sender and receiver meet, and under which number.
@@ -62,6 +65,7 @@ pub(crate) enum Kind {
     Lent = 3,
     /// Announces one chunk.
     Chunk = 4,
+    Held = 5,
 }
 
 /// Writes the header of a line, and `n` bytes of data.
@@ -103,6 +107,9 @@ pub(crate) fn read_head(bytes: &[u8; RUN_LINE_BYTES], lane: Lane) -> Head {
         kind if kind == Kind::Lent as u32 => {
             let ticket = Ticket { slot: word(bytes, 2), number: word(bytes, 3) as u64 };
             (word(bytes, 0), Body::Lent(Place::unpack(word(bytes, 1) as u64), ticket))
+        }
+        kind if kind == Kind::Held as u32 => {
+            (word(bytes, 0), Body::Held(Place::unpack(word(bytes, 1) as u64), word(bytes, 2)))
         }
         kind => unreachable!("no message starts with a line of kind {kind}"),
     };

@@ -49,11 +49,14 @@ pub(crate) enum Arrival {
 
 /// A message that came before its receive.
 struct Unexpected {
+    tag: Tag,
     length_bytes: usize,
     /// Data pulled out of the ring so far.
     data: Vec<u8>,
     /// Place of data that was not pulled.
     lent: Option<(Place, Ticket)>,
+    /// Place of data that is not pulled before its receive, and of the receipt that is written then.
+    held: Option<(Place, usize)>,
 }
 
 /// A message that is arriving in pieces.
@@ -236,14 +239,19 @@ impl Inbox {
     /// The message that a receive would take.
     pub(crate) fn peek(&self, source: Source, tag: Tag) -> Option<Status> {
         let (source, message) = self.matcher.peek(source, tag)?;
-        Some(Status { source, tag, length_bytes: message.length_bytes })
+        Some(Status { source, tag: message.tag, length_bytes: message.length_bytes })
     }
 
     /// Gives an unexpected message to its receive: the part so far now, the rest as it comes.
     fn take_unexpected(&mut self, id: RecvId, from: Rank, message: Unexpected) {
+        self.recvs[id].tag = message.tag;
         if let Some(lent) = message.lent {
             self.n_unpulled -= 1;
             self.recv_lent(id, from, lent, message.length_bytes);
+            return;
+        }
+        if let Some(held) = message.held {
+            self.recv_held(id, from, held, message.length_bytes);
             return;
         }
         let recv = &mut self.recvs[id];
@@ -333,8 +341,9 @@ impl Inbox {
             }
             self.unexpected_bytes = total_bytes;
         }
-        if recv.is_none() {
-            self.keep(from, head);
+        match recv {
+            Some(id) => self.recvs[id].tag = head.tag,
+            None => self.keep(from, head),
         }
         let Head { length_bytes, body, lane, .. } = head;
         let mut incoming = Incoming { length_bytes, received_bytes: 0, body, recv };
@@ -344,10 +353,14 @@ impl Inbox {
             (Body::Lent(place, ticket), Some(id)) => {
                 self.recv_lent(id, from, (place, ticket), length_bytes);
             }
-            (Body::Lent(..) | Body::Chunks, _) => (),
+            (Body::Held(place, receipt), Some(id)) => {
+                self.recv_held(id, from, (place, receipt), length_bytes);
+            }
+            (Body::Lent(..) | Body::Held(..) | Body::Chunks, _) => (),
         }
         let inbound = &mut self.inbound[from];
-        let is_partial = !matches!(body, Body::Lent(..)) && incoming.received_bytes < length_bytes;
+        let stays = matches!(body, Body::Lent(..) | Body::Held(..));
+        let is_partial = !stays && incoming.received_bytes < length_bytes;
         inbound.incoming = is_partial.then_some(incoming);
         Some(inbound.ring.consume_head(lane))
     }
@@ -392,14 +405,15 @@ impl Inbox {
 
     /// Keeps a message that no receive waits for.
     fn keep(&mut self, from: Rank, head: Head) {
-        let lent = match head.body {
-            Body::Lent(place, ticket) => Some((place, ticket)),
-            Body::Run | Body::Chunks => None,
+        let length_bytes = head.length_bytes;
+        let (lent, held, reserved) = match head.body {
+            Body::Lent(place, ticket) => (Some((place, ticket)), None, 0),
+            Body::Held(place, receipt) => (None, Some((place, receipt)), 0),
+            Body::Run | Body::Chunks => (None, None, length_bytes),
         };
         self.n_unpulled += usize::from(lent.is_some());
-        let reserved = if lent.is_some() { 0 } else { head.length_bytes };
         let data = memory_for(&mut self.spare, reserved);
-        let message = Unexpected { length_bytes: head.length_bytes, data, lent };
+        let message = Unexpected { tag: head.tag, length_bytes, data, lent, held };
         self.matcher.keep(from, head.tag, message);
     }
 }

@@ -235,6 +235,13 @@ pub(crate) struct Credit {
     pub(crate) chunks: AtomicU32,
 }
 
+/// Word of a sender's heap, which the receiver of a synchronous send writes (see `receipt`).
+#[repr(C)]
+pub(crate) struct ReceiptWord {
+    /// 1 once the message has found its receive, and was read.
+    pub(crate) is_written: AtomicU32,
+}
+
 /// Beginning of a rank's memory in a window; signals from each rank follow, and then its part.
 #[repr(C)]
 pub(crate) struct WindowHead {

@@ -17,6 +17,11 @@
 //! does when it waits for something else; all others return when the data is in the ring or on its
 //! way there.
 //!
+//! A synchronous send leaves its message where others reach it, in a copy if need be, until its receive has
+//! copied it and has written a receipt. A buffered one is over once the message is in the ring, or in a copy
+//! of its own, and a ready one is a standard send: the queues of a receiver are its own, and whether a
+//! receive is posted no sender can tell.
+//!
 //! Windows lie in the heaps: a transfer is a copy by its origin, which the target has no part in, and
 //! epochs are words in front of each part.
 //!
@@ -38,6 +43,7 @@ mod layout;
 mod models;
 mod outbox;
 mod placement;
+mod receipt;
 mod remote_copy;
 mod rendezvous;
 mod reply_slot;

@@ -8,7 +8,9 @@ use comet_core::waiting::Waiting;
 use slab::Slab;
 
 use crate::head::Ticket;
+use crate::heap::ShmBuffer;
 use crate::layout::{CHUNK_BYTES, INLINE_BYTES, RUN_BYTES, SLOT_BYTES};
+use crate::receipt::Receipt;
 use crate::remote_copy::RemoteCopy;
 use crate::rendezvous::Pieces;
 use crate::reply_slot::ReplyEnd;
@@ -28,6 +30,16 @@ struct PendingSend {
     message: *const u8,
     length_bytes: usize,
     state: SendState,
+    /// What the send keeps until it is over: see [`Storage`].
+    storage: Option<Storage>,
+}
+
+/// Memory that a send in a mode of its own keeps.
+pub(crate) enum Storage {
+    /// The copy that a buffered send made of its message; nobody waits for it.
+    Copy(ShmBuffer),
+    /// The receipt of a synchronous send, and a copy of the message where other ranks cannot reach it.
+    Receipt(Receipt, Option<ShmBuffer>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +52,8 @@ enum SendState {
     Lent(Ticket),
     /// The receiver has to copy it, without further help.
     Helped(Ticket),
+    /// It has to find its receive, which copies it and writes the receipt.
+    Held,
     /// The message may be changed again.
     Done,
 }
@@ -60,6 +74,8 @@ pub(crate) struct Outbox {
     outbound: Vec<Outbound>,
     /// Number of sends in queues.
     n_queued: usize,
+    /// Buffered sends that nobody waits for.
+    buffered: Vec<SendId>,
     /// Ranks for which something was published since they were last woken.
     pub(crate) wakes: Vec<Rank>,
 }
@@ -82,8 +98,14 @@ impl Outbox {
             sends: Slab::new(),
             outbound: reply_slots.iter().enumerate().map(outbound).collect(),
             n_queued: 0,
+            buffered: Vec::new(),
             wakes: Vec::new(),
         }
+    }
+
+    /// The way of this rank to the memory of others.
+    pub(crate) fn remote(&self) -> RemoteCopy {
+        self.remote
     }
 
     /// Sends a message in the reply slot, or as a run of lines, if nothing is in its way.
@@ -131,12 +153,64 @@ impl Outbox {
         message: *const u8,
         length_bytes: usize,
     ) -> SendId {
+        // SAFETY: the caller's word.
+        unsafe { self.start_with(destination, tag, (message, length_bytes), None) }
+    }
+
+    /// The same with memory that the send keeps.
+    ///
+    /// # Safety
+    /// As for [`start_send`](Self::start_send), if the message does not lie in that memory.
+    pub(crate) unsafe fn start_with(
+        &mut self,
+        destination: Rank,
+        tag: Tag,
+        (message, length_bytes): (*const u8, usize),
+        storage: Option<Storage>,
+    ) -> SendId {
         let state = SendState::Queued;
-        let id = self.sends.insert(PendingSend { destination, tag, message, length_bytes, state });
+        let send = PendingSend { destination, tag, message, length_bytes, state, storage };
+        let id = self.sends.insert(send);
         self.outbound[destination].queue.push_back(id);
         self.n_queued += 1;
         self.push(destination);
         id
+    }
+
+    /// Starts to send the first `length_bytes` of `copy`, for which nobody waits.
+    pub(crate) fn start_buffered(
+        &mut self,
+        destination: Rank,
+        tag: Tag,
+        copy: ShmBuffer,
+        length_bytes: usize,
+    ) {
+        let message = (copy.start().cast_const(), length_bytes);
+        let storage = Some(Storage::Copy(copy));
+        // SAFETY: the send keeps the copy until it is over, and nobody writes to it.
+        let id = unsafe { self.start_with(destination, tag, message, storage) };
+        self.buffered.push(id);
+    }
+
+    /// Takes the copy of a buffered send that is over.
+    pub(crate) fn take_copy(&mut self) -> Option<ShmBuffer> {
+        let all = 0..self.buffered.len();
+        let index = all.into_iter().find(|index| self.send_is_done(self.buffered[*index]))?;
+        let id = self.buffered.swap_remove(index);
+        let Some(Storage::Copy(copy)) = self.sends.remove(id).storage else { return None };
+        Some(copy)
+    }
+
+    /// True if a buffered send needs this rank to go on. One whose copy lies in the heap does not, once it was
+    /// announced: its receiver reads it there.
+    pub(crate) fn has_to_flush(&mut self) -> bool {
+        (0..self.buffered.len()).any(|index| {
+            let id = self.buffered[index];
+            let PendingSend { state, message, length_bytes, .. } = self.sends[id];
+            let is_announced = matches!(state, SendState::Lent(_) | SendState::Helped(_));
+            let stays = self.remote.heap_offset(message, length_bytes).is_some();
+            !(is_announced && stays || self.send_is_done(id))
+        })
     }
 
     /// True if the message of `id` may be changed again.
@@ -144,6 +218,11 @@ impl Outbox {
         let send = &mut self.sends[id];
         if let SendState::Lent(ticket) | SendState::Helped(ticket) = send.state
             && self.outbound[send.destination].ring.rendezvous(ticket).is_copied(ticket.number)
+        {
+            send.state = SendState::Done;
+        }
+        if let (SendState::Held, Some(Storage::Receipt(receipt, _))) = (send.state, &send.storage)
+            && receipt.is_written()
         {
             send.state = SendState::Done;
         }
@@ -219,6 +298,15 @@ impl Outbox {
 fn push_send(outbound: &mut Outbound, send: &mut PendingSend, remote: RemoteCopy) -> bool {
     let ring = &mut outbound.ring;
     if send.state == SendState::Queued {
+        if let Some(Storage::Receipt(receipt, copy)) = &send.storage {
+            let start = copy.as_ref().map_or(send.message, |copy| copy.start().cast_const());
+            // What no other rank reaches was copied to where they do.
+            let Some(place) = remote.place_of(start, send.length_bytes) else { return false };
+            let is_sent =
+                ring.push_held(send.tag, (place, send.length_bytes), receipt.offset(remote));
+            send.state = if is_sent { SendState::Held } else { SendState::Queued };
+            return is_sent;
+        }
         if send.length_bytes <= outbound.run_bytes {
             return push_run(ring, send);
         }

@@ -72,6 +72,11 @@ impl RemoteCopy {
         }
     }
 
+    /// Offset of `length_bytes` from `start` on from the start of the segment, if they lie in the heaps.
+    pub(crate) fn heap_offset(&self, start: *const u8, length_bytes: usize) -> Option<usize> {
+        self.segment.heap_offset(start, length_bytes)
+    }
+
     /// Place from which others can copy a message, if that is better than to carry it to them.
     pub(crate) fn lendable(&self, message: *const u8, length_bytes: usize) -> Option<Place> {
         match self.place_of(message, length_bytes)? {

@@ -231,21 +231,40 @@ impl Producer {
         }
         let number = self.tickets[slot] + 1;
         self.tickets[slot] = number;
-        let words = [length_bytes as u64, place.pack(), slot as u64, number];
+        self.announce(Kind::Lent, tag, [length_bytes as u64, place.pack(), slot as u64, number]);
+        Some(Ticket { slot, number })
+    }
+
+    /// Announces a message that stays at `place` until it has found its receive, with its receipt at `receipt`;
+    /// false if there is no room.
+    pub(crate) fn push_held(
+        &mut self,
+        tag: Tag,
+        (place, length_bytes): (Place, usize),
+        receipt: usize,
+    ) -> bool {
+        let has_room = self.has_reply_slot() || self.has_lines(1);
+        if has_room {
+            self.announce(Kind::Held, tag, [length_bytes as u64, place.pack(), receipt as u64, 0]);
+        }
+        has_room
+    }
+
+    /// Writes a first line with these words, for which there is room.
+    fn announce(&mut self, kind: Kind, tag: Tag, words: [u64; 4]) {
         let mut bytes = [0u8; 32];
         for (word, chunk) in words.iter().zip(bytes.as_chunks_mut().0) {
             *chunk = word.to_le_bytes();
         }
         if self.has_reply_slot() {
-            let says = (Kind::Lent, tag, self.lines);
+            let says = (kind, tag, self.lines);
             // SAFETY: who holds the reply slot writes it; `bytes` is readable for its own length.
             unsafe { write_head(self.reply_slot.head(), says, 0, bytes.as_ptr(), bytes.len()) };
             self.reply_slot.pass();
         } else {
             // SAFETY: `bytes` is readable for its own length.
-            unsafe { self.push_line(Kind::Lent, tag, 0, bytes.as_ptr(), bytes.len()) };
+            unsafe { self.push_line(kind, tag, 0, bytes.as_ptr(), bytes.len()) };
         }
-        Some(Ticket { slot, number })
     }
 
     /// Rendezvous of this end with the consumer over `ticket`.

@@ -1,8 +1,9 @@
 //! The transport of one rank: rings for messages, lines for collectives, one clock for all.
 
+mod modes;
 mod request;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use comet_core::error::{Result, TransportError};
 use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, Source,
-    Status, Tag, Transport, Usage, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, SendMode,
+    Source, Status, Tag, Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -52,6 +53,8 @@ struct Own {
     engine: Engine,
     collectives: Collectives,
     heap: Rc<Heap>,
+    /// Memory for copies of buffered messages, of which none is in use.
+    room: RefCell<Vec<ShmBuffer>>,
     n_fruitless: Cell<u32>,
     /// The clock before the process of the rank was made, and once it was ready; not read in models.
     startup_ns: Cell<Option<[u64; 2]>>,
@@ -89,6 +92,7 @@ impl Shm {
             engine: Engine::new(waiter, Endpoint::new(segment, remote, rank)),
             collectives: Collectives::new(segment, remote, rank),
             heap: Rc::new(heap),
+            room: RefCell::default(),
             n_fruitless: Cell::new(0),
             startup_ns: Cell::new(None),
         };
@@ -275,6 +279,24 @@ impl RawTransport for Shm {
         unsafe { self.start_send_at(destination, tag, (message.as_ptr(), message.len())) }
     }
 
+    fn start_send_in(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<ShmSend> {
+        match mode {
+            SendMode::Standard | SendMode::Ready => {
+                self.start_send(lease, destination, tag, message)
+            }
+            // SAFETY: by the lease the message stays borrowed until the send is finished, unless the job fails.
+            SendMode::Synchronous => unsafe { self.start_synchronous(destination, tag, message) },
+            SendMode::Buffered => self.start_buffered(destination, tag, message),
+        }
+    }
+
     fn start_send_from(
         &self,
         _lease: Lease<Self>,
@@ -298,7 +320,7 @@ impl RawTransport for Shm {
         tag: Tag,
         mut place: Place<'env>,
     ) -> Result<ShmRecv<'env>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.own.engine.waiter.check_job()?;
         // What lies in the rings is younger than what is unexpected, and finds this receive when it
         // is pulled: nothing has to be pulled now.
@@ -425,7 +447,7 @@ impl Transport for Shm {
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.own.engine.waiter.check_job()?;
         self.own.engine.progress(false);
         let (from, label) = (self.group.source(source), self.group.tag(tag));
@@ -445,8 +467,31 @@ impl Transport for Shm {
     }
 
     #[inline]
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        match mode {
+            SendMode::Standard | SendMode::Ready => self.blocked_send(destination, tag, message),
+            _ => self.scope(|s| s.unblocked_send_in(mode, destination, tag, message)?.wait()),
+        }
+    }
+
+    fn attach_buffer(&self, n_messages: usize, length_bytes: usize) -> Result<()> {
+        self.make_room(n_messages, length_bytes)
+    }
+
+    fn detach_buffer(&self) -> Result<()> {
+        self.give_room_back();
+        Ok(())
+    }
+
+    #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if let Source::Rank(from) = source {
             match self.try_recv(from, tag, buffer) {
                 Arrival::Whole(status) => return Ok(self.group.status(source, status)),
@@ -470,7 +515,7 @@ impl Transport for Shm {
         tag: Tag,
     ) -> Result<Status> {
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if destination != self.rank() && message.len() <= RUN_BYTES {
             self.blocked_send(destination, tag, message)?;
             return self.blocked_recv(source, tag, buffer);

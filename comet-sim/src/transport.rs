@@ -14,8 +14,8 @@ use comet_core::file::{NoFile, Plan};
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, Source,
-    Status, Tag, Transport, Work, require_rank, require_source,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, SendMode,
+    Source, Status, Tag, Transport, Work, require_rank, require_source,
 };
 use comet_core::window::Memory;
 
@@ -138,7 +138,23 @@ impl Sim {
         tag: Tag,
         message: &[u8],
     ) -> Result<Option<SendId>> {
+        self.start_in(site, SendMode::Standard, destination, tag, message)
+    }
+
+    /// Sends in `mode`, from a call at `site`.
+    #[inline]
+    fn start_in(
+        &self,
+        site: &'static Location<'static>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<Option<SendId>> {
         require_rank(self, destination)?;
+        if mode == SendMode::Ready {
+            self.require_receive(site, destination, tag)?;
+        }
         let mut engine = self.engine.borrow_mut();
         if engine.is_over_for(self.rank) {
             drop(engine);
@@ -146,12 +162,32 @@ impl Sim {
         }
         engine.ranks[self.rank].note_site(site);
         let (destination, tag) = (self.group.global(destination), self.group.tag(tag));
-        Ok(engine.send(self.rank, destination, tag, message))
+        Ok(engine.send(self.rank, destination, tag, (mode, message)))
+    }
+
+    /// Refuses a ready send to which no receive is posted at this time. For that all ranks must have come to
+    /// it.
+    fn require_receive(
+        &self,
+        site: &'static Location<'static>,
+        destination: Rank,
+        tag: Tag,
+    ) -> Result<()> {
+        self.note_site(site);
+        self.require_job()?;
+        self.await_turn()?;
+        let (to, label) = (self.group.global(destination), self.group.tag(tag));
+        if self.engine.borrow().has_receive(self.rank, to, label) {
+            return Ok(());
+        }
+        let text = "a ready send found no posted receive (post it before, or send in another mode)";
+        let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
+        Err(self.group.located(error.with_peer(Source::Rank(destination), tag)))
     }
 
     #[inline]
     fn post(&self, source: Source, tag: Tag, capacity_bytes: usize) -> Result<ReceiveId> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         self.require_job()?;
         let (source, tag) = (self.group.source(source), self.group.tag(tag));
         if self.engine.borrow().depends_on_others(self.rank, source, tag) {
@@ -189,7 +225,7 @@ impl Sim {
         tag: Tag,
         buffer: &mut [u8],
     ) -> Result<Status> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let (from, label) = (self.group.source(source), self.group.tag(tag));
         let mut engine = self.engine.borrow_mut();
         engine.ranks[self.rank].note_site(site);
@@ -288,6 +324,18 @@ impl RawTransport for Sim {
     ) -> Result<SimSend> {
         self.pay(|node| node.isend_ps);
         Ok(SimSend { send: self.start(Location::caller(), destination, tag, message)? })
+    }
+
+    fn start_send_in(
+        &self,
+        _lease: Lease<Self>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<SimSend> {
+        self.pay(|node| node.isend_ps);
+        Ok(SimSend { send: self.start_in(Location::caller(), mode, destination, tag, message)? })
     }
 
     fn start_send_from(
@@ -426,7 +474,7 @@ impl Transport for Sim {
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {
         self.note_site(Location::caller());
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let (wanted, label) = (self.group.source(source), self.group.tag(tag));
         if !self.poll(Poll::Probe(wanted, label)) {
             return Err(self.job_failed());
@@ -434,13 +482,25 @@ impl Transport for Sim {
         let mut engine = self.engine.borrow_mut();
         let Some((from, id)) = engine.earliest(self.rank, wanted, label) else { return Ok(None) };
         engine.note_found(self.rank);
-        let length_bytes = engine.message(id).body.len();
+        let message = engine.message(id);
+        let (tag, length_bytes) = (message.way.tag, message.body.len());
         let found = Status { source: from, tag, length_bytes };
         Ok(Some(self.group.status(source, found)))
     }
 
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
         let send = self.start(Location::caller(), destination, tag, message)?;
+        self.finish(send)
+    }
+
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        let send = self.start_in(Location::caller(), mode, destination, tag, message)?;
         self.finish(send)
     }
 
@@ -459,7 +519,7 @@ impl Transport for Sim {
         let site = Location::caller();
         // Before anything is sent or posted, which would have to be waited for.
         require_rank(self, destination)?;
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         if self.promises().buffers_sends {
             // As in the thesis: both send, then both receive.
             let send = self.start(site, destination, tag, message)?;

@@ -24,6 +24,7 @@ mod persistent;
 mod remote;
 mod runs;
 mod simulation;
+mod skampi;
 mod storage;
 mod support;
 mod truth;

@@ -2,10 +2,10 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, Found, OTHER, TAG, checks, poll_until, previous, receive, round_the_ring,
-    while_sending,
+    Envelope, Found, OTHER, TAG, buffers, checks, finish, poll_until, previous, receive,
+    round_the_ring, while_sending,
 };
-use crate::error::Result;
+use crate::error::{Result, TransportErrorKind};
 use crate::transport::{Source, Status, Tag, Transport};
 
 /// Number of messages from each rank to each in the checks with many senders.
@@ -14,6 +14,10 @@ const N_PER_PAIR: usize = 5;
 pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
     checks![
         a_receive_takes_the_message_with_its_tag,
+        a_receive_of_any_tag_takes_the_earliest_message,
+        a_posted_receive_of_any_tag_takes_the_next_message,
+        a_probe_of_any_tag_sees_the_earliest_message,
+        any_tag_from_any_source_is_refused,
         hundreds_of_unexpected_messages_are_kept,
         a_receive_takes_the_message_of_its_source,
         messages_of_any_rank_arrive_once_and_in_order,
@@ -32,6 +36,76 @@ fn a_receive_takes_the_message_with_its_tag<T: Transport>(t: &T, found: &Found) 
         while_sending(t, &outgoing, || {
             incoming.iter().rev().try_for_each(|from| receive(t, found, from, from.from()))
         })?;
+    }
+    Ok(())
+}
+
+/// Messages with tags and lengths of many kinds.
+fn of_many_tags<T: Transport>(t: &T) -> (Vec<Envelope>, Vec<Envelope>) {
+    let lengths_bytes = [8, 0, 49, 200_000, 1, 4097];
+    let tags = [7, 2, Tag::MAX, 0, 2, 7].map(Tag::new);
+    round_the_ring(t, 0, tags.into_iter().zip(lengths_bytes))
+}
+
+fn a_receive_of_any_tag_takes_the_earliest_message<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    let (outgoing, incoming) = of_many_tags(t);
+    while_sending(t, &outgoing, || {
+        // One that is named leaves the order of the others alone.
+        receive(t, found, &incoming[3], incoming[3].from())?;
+        for from in incoming.iter().filter(|from| from.index != 3) {
+            let mut buffer = from.buffer(t)?;
+            let result = t.blocked_recv(from.from(), Tag::ANY, &mut buffer);
+            found.require_arrival(from, result, &buffer)?;
+        }
+        Ok(())
+    })
+}
+
+fn a_posted_receive_of_any_tag_takes_the_next_message<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    let (outgoing, incoming) = of_many_tags(t);
+    let mut buffers = buffers(t, &incoming)?;
+    t.scope(|s| {
+        let mut receives = Vec::new();
+        for (from, buffer) in incoming.iter().zip(&mut buffers) {
+            // Both kinds stand in one line.
+            let tag = if from.index % 2 == 0 { Tag::ANY } else { from.tag };
+            receives.push(s.unblocked_recv(from.from(), tag, buffer)?);
+        }
+        while_sending(t, &outgoing, || {
+            let mut pairs = incoming.iter().zip(receives);
+            pairs.try_for_each(|(from, request)| finish(found, from, request))
+        })
+    })
+}
+
+fn a_probe_of_any_tag_sees_the_earliest_message<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let (outgoing, incoming) = of_many_tags(t);
+    while_sending(t, &outgoing, || {
+        for from in &incoming {
+            let arrived = poll_until(|| Ok(t.probe(from.from(), Tag::ANY)?.is_some()))?;
+            found.require(arrived, "a probe of any tag never saw a message that was sent");
+            if arrived {
+                let seen = t.probe(from.from(), Tag::ANY)?;
+                found.require_eq("what a probe of any tag saw", seen, Some(from.status()));
+            }
+            receive(t, found, from, from.from())?;
+        }
+        Ok(())
+    })
+}
+
+fn any_tag_from_any_source_is_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let received = t.blocked_recv(Source::Any, Tag::ANY, &mut [0]).map(drop);
+    let probed = t.probe(Source::Any, Tag::ANY).map(drop);
+    for (call, result) in [("a receive", received), ("a probe", probed)] {
+        let kind = result.err().map(|error| error.kind);
+        found.require_eq(call, kind, Some(TransportErrorKind::InvalidArgument));
     }
     Ok(())
 }

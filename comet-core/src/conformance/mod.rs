@@ -6,6 +6,7 @@
 //!                               │       matching        tags, sources, unexpected messages, probe
 //!                               │       errors          truncation, arguments out of range
 //!                               │       unblocked       requests in flight
+//!                               │       modes           synchronous, buffered and ready sends
 //!                               │       sets            all, any and some of many requests
 //!                               │       groups          parts of the ranks
 //!                               │       collective      barrier, broadcast, global sum
@@ -32,6 +33,7 @@ mod files;
 mod groups;
 mod local_side;
 mod matching;
+mod modes;
 mod point_to_point;
 mod prepared;
 mod sets;
@@ -71,6 +73,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         matching::checks(),
         errors::checks(),
         unblocked::checks(),
+        modes::checks(),
         sets::checks(),
         groups::checks(),
         collective::checks(),

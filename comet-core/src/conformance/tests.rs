@@ -11,7 +11,7 @@ use crate::collective::{Collective, Kind};
 use crate::error::{Result, TransportError};
 use crate::local::{self, Local};
 use crate::topology::Topology;
-use crate::transport::{Promises, Rank, Status, Tag, Transport};
+use crate::transport::{Promises, Rank, SendMode, Status, Tag, Transport};
 
 const ALL: Promises = Promises {
     buffers_sends: true,
@@ -41,6 +41,8 @@ enum Fault {
     PartsWithTypesLoseTheirLastByte,
     StartedCallsDoNothing,
     PreparedCallsDoNothing,
+    SynchronousSendsAreStandard,
+    BufferedSendsAreSynchronous,
     WindowsForget(&'static str),
 }
 
@@ -138,6 +140,14 @@ impl Twist for Flaw {
     fn exchanged_in_place(&self, sent: &[u8], message: &mut [u8]) {
         if self.has(Fault::ExchangesInPlaceKeepTheirMessage) {
             message.copy_from_slice(sent);
+        }
+    }
+
+    fn mode(&self, mode: SendMode) -> SendMode {
+        match (self.fault, mode) {
+            (Fault::SynchronousSendsAreStandard, SendMode::Synchronous) => SendMode::Standard,
+            (Fault::BufferedSendsAreSynchronous, SendMode::Buffered) => SendMode::Synchronous,
+            _ => mode,
         }
     }
 
@@ -256,6 +266,9 @@ fn every_fault_is_noticed() {
     let name = "neighbours_get_what_each_source_sends_to_them";
     check(Fault::MessagesOfNeighboursAreStale, name);
     check(Fault::PartsWithTypesLoseTheirLastByte, "parts_may_have_types_of_their_own");
+    let name = "a_synchronous_send_does_not_end_before_its_receive";
+    check(Fault::SynchronousSendsAreStandard, name);
+    check(Fault::BufferedSendsAreSynchronous, "a_buffered_send_ends_without_its_receive");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use crate::file::{NoFile, Plan};
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, Source, Status,
-    Tag, Transport,
+    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, SendMode, Source,
+    Status, Tag, Transport,
 };
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
@@ -55,6 +55,11 @@ pub(crate) trait Twist: Clone + Debug {
 
     /// Changes `message`, which has come to the place of `sent`.
     fn exchanged_in_place(&self, _sent: &[u8], _message: &mut [u8]) {}
+
+    /// The mode in which a message is sent whose sender asks for `mode`.
+    fn mode(&self, mode: SendMode) -> SendMode {
+        mode
+    }
 
     fn collected(&self, _call: &Collective, _output: &mut [u8]) {}
 
@@ -168,6 +173,18 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         message: &'env [u8],
     ) -> Result<Self::SendOp<'env>> {
         self.inner.start_send(lease.of_wrapped(), destination, tag, message)
+    }
+
+    fn start_send_in(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<LocalSend> {
+        let mode = self.twist.mode(mode);
+        self.inner.start_send_in(lease.of_wrapped(), mode, destination, tag, message)
     }
 
     fn start_send_from(

@@ -11,7 +11,8 @@
 //!   RawTransport           what a backend must be able to do: start, poll, finish, fail the job
 //! ```
 //!
-//! Matching: a receive takes the earliest message with exactly its tag from its [`Source`].
+//! Matching: a receive takes the earliest message with exactly its tag from its [`Source`], or with
+//! [any tag](Tag::ANY) of users from a named rank.
 //! Messages from one rank to another with the same tag never overtake each other.
 //! Every rank is one process (or fiber, or thread) with one transport value, which is used from
 //! that rank alone: methods take `&self`, because requests need the transport while others are
@@ -34,7 +35,7 @@ pub use prepared::{
 pub use raw::{NoPrepared, Pending, RawPrepared, RawTransport};
 pub use requests::{Requests, Room};
 pub use scope::{Lease, Request, Scope};
-pub use types::{ClockInfo, Promises, Rank, Source, Status, Tag, Usage, Work};
+pub use types::{ClockInfo, Promises, Rank, SendMode, Source, Status, Tag, Usage, Work};
 
 use std::ops::DerefMut;
 use std::sync::Arc;
@@ -286,6 +287,58 @@ pub trait Transport: RawTransport + Sized {
         self.scope(|s| s.unblocked_send(destination, tag, message)?.wait())
     }
 
+    /// Sends `message` to `destination` in `mode`; returns when the send has ended, as its
+    /// [mode](SendMode) says. A standard send is that of [`blocked_send`](Self::blocked_send).
+    ///
+    /// ```
+    /// use comet_core::transport::{SendMode, Source, Tag, Transport};
+    /// comet_core::local::run(2, |t| {
+    ///     let (tag, mut buffer) = (Tag::new(1), [0; 3]);
+    ///     if t.rank() == 0 {
+    ///         return t.blocked_send_in(SendMode::Synchronous, 1, tag, &[1, 2, 3]);
+    ///     }
+    ///     t.blocked_recv(Source::Rank(0), tag, &mut buffer).map(|_| assert_eq!(buffer, [1, 2, 3]))
+    /// });
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Scope::unblocked_send_in`].
+    #[inline]
+    #[track_caller]
+    fn blocked_send_in(
+        &self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<()> {
+        match mode {
+            SendMode::Standard => self.blocked_send(destination, tag, message),
+            _ => self.scope(|s| s.unblocked_send_in(mode, destination, tag, message)?.wait()),
+        }
+    }
+
+    /// Makes room for `n_messages` buffered sends of this rank in flight at once, each of `length_bytes` at the
+    /// most (`MPI_Buffer_attach`: MPI-4.1 section 3.6). Room that was made before stays if it is as large; if
+    /// not, this waits until the messages in it have left. Never timed. By default there is always room.
+    ///
+    /// # Errors
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that much memory;
+    /// other kinds if the job has failed.
+    fn attach_buffer(&self, n_messages: usize, length_bytes: usize) -> Result<()> {
+        let _ = (n_messages, length_bytes);
+        Ok(())
+    }
+
+    /// Gives the room of buffered sends back, where the transport has made some; it may wait until the
+    /// messages in it have been received (`MPI_Buffer_detach`). Never timed.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn detach_buffer(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Receives the earliest message with `tag` from `source` into the front of `buffer`.
     ///
     /// # Errors
@@ -476,14 +529,24 @@ pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
     Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.global_rank(t.rank())))
 }
 
-/// Refuses a source that does not exist; see [`require_rank`].
+/// Refuses a source that does not exist, and any tag from any source; see [`require_rank`].
 ///
 /// # Errors
-/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank.
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank, or if
+/// neither source nor tag are named.
 #[inline]
-pub fn require_source<T: Transport>(t: &T, source: Source) -> Result<()> {
+pub fn require_source<T: Transport>(t: &T, source: Source, tag: Tag) -> Result<()> {
     match source {
         Source::Rank(rank) => require_rank(t, rank),
+        Source::Any if tag.is_any() => Err(unnamed(t)),
         Source::Any => Ok(()),
     }
+}
+
+/// Error of a receive or a probe that could take what the driver sends.
+#[cold]
+fn unnamed<T: Transport>(t: &T) -> TransportError {
+    let text = "a receive of any tag names its source (use Source::Rank, or name the tag)";
+    let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
+    error.on_rank(t.global_rank(t.rank()))
 }

@@ -309,7 +309,7 @@ impl<T: Transport> PreparedRecvs<T> {
         buffers: impl IntoIterator<Item = &'m mut [u8]>,
         n_of_each: usize,
     ) -> Result<Self> {
-        require_source(t, source)?;
+        require_source(t, source, tag)?;
         let way = Way::new(
             buffers,
             n_of_each,

@@ -1,6 +1,6 @@
 //! The part of a transport that backends write for unblocked calls, and kernels never call.
 
-use super::{Lease, Outgoing, Place, Rank, Source, Status, Tag};
+use super::{Lease, Outgoing, Place, Rank, SendMode, Source, Status, Tag};
 use crate::collective::{Collective, NoCall};
 use crate::error::Result;
 use crate::file::{Plan, RawFile};
@@ -161,6 +161,24 @@ pub trait RawTransport {
     fn start_send<'env>(
         &self,
         lease: Lease<Self>,
+        destination: Rank,
+        tag: Tag,
+        message: &'env [u8],
+    ) -> Result<Self::SendOp<'env>>;
+
+    /// Starts to send `message` to rank `destination` in `mode`; a standard send is that of
+    /// [`start_send`](Self::start_send).
+    ///
+    /// # Errors
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if a buffered message finds no
+    /// room, [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank,
+    /// or no receive for a ready message where the transport can tell; other kinds if the job has failed.
+    /// Nothing was started then.
+    #[track_caller]
+    fn start_send_in<'env>(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
         destination: Rank,
         tag: Tag,
         message: &'env [u8],

@@ -177,7 +177,8 @@ impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     }
 
     /// Waits for the first operation to end: its number and result, or `None` for an empty set.
-    /// The numbers of the others stay.
+    /// The numbers of the others stay. Of several that have ended it is the one with the least number, or
+    /// the library's choice over MPI.
     ///
     /// # Errors
     /// That of the operation, which has ended.

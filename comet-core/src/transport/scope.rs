@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
-use super::{Landing, Pending, Place, Rank, Requests, Room, Source, Tag, Transport};
+use super::{Landing, Pending, Place, Rank, Requests, Room, SendMode, Source, Tag, Transport};
 use crate::collective::{Prepared, Started};
 use crate::error::{Result, TransportError};
 
@@ -122,6 +122,24 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
             self.outstanding.transport.start_send(Lease(PhantomData), destination, tag, message);
         let op = start.inspect_err(|_| self.close())?;
         Ok(Request { scope: self, op: Some(op) })
+    }
+
+    /// Starts to send `message` to `destination` in `mode`; the message stays borrowed.
+    ///
+    /// # Errors
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if a buffered message finds no
+    /// room, [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank,
+    /// or no receive for a ready message where the transport can tell; other kinds if the job has failed.
+    #[inline(always)]
+    #[track_caller]
+    pub fn unblocked_send_in(
+        &'scope self,
+        mode: SendMode,
+        destination: Rank,
+        tag: Tag,
+        message: &'scope [u8],
+    ) -> Result<Request<'scope, 'env, T, T::SendOp<'scope>>> {
+        self.counted(|t, lease| t.start_send_in(lease, mode, destination, tag, message))
     }
 
     /// Starts to receive a message with `tag` from `source` into `buffer`, which stays borrowed.

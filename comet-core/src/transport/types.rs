@@ -5,7 +5,7 @@ use std::fmt;
 /// Number of a process, `0..n_ranks` (the thesis's node number, MPI's rank).
 pub type Rank = usize;
 
-/// Label of a message; a receive takes only messages with exactly its tag.
+/// Label of a message; a receive takes only messages with exactly its tag, unless that is [`Tag::ANY`].
 ///
 /// Users have `0..=Tag::MAX`; the values above, up to MPI's guaranteed bound of 32 767
 /// (MPI-4.1 section 9.1.2), are kept for the collectives and the driver.
@@ -31,9 +31,26 @@ impl Tag {
         Self(value as u32)
     }
 
+    /// Any tag of users, in receives and probes that name their source (`MPI_ANY_TAG`). No message has it.
+    pub const ANY: Self = Self((1 << TAG_BITS) - 1);
+
+    /// True if a receive with this tag takes a message with `tag`: the same tag, or any tag of users of the
+    /// same context for [`ANY`](Self::ANY).
+    #[inline]
+    pub const fn accepts(self, tag: Self) -> bool {
+        self.0 == tag.0
+            || (self.is_any() && tag.value() <= Self::MAX && self.context() == tag.context())
+    }
+
+    /// True for [`ANY`](Self::ANY), in any context.
+    #[inline]
+    pub const fn is_any(self) -> bool {
+        self.value() == Self::ANY.value()
+    }
+
     /// The `index`-th reserved tag.
     pub(crate) const fn reserved(index: u16) -> Self {
-        assert!(index < 32_767 - Self::MAX, "there is no such reserved tag");
+        assert!(index < Self::ANY.value() - Self::MAX - 1, "there is no such reserved tag");
         Self((Self::MAX + 1 + index) as u32)
     }
 
@@ -72,7 +89,7 @@ impl Tag {
 
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value().fmt(f)
+        if self.is_any() { f.pad("any") } else { self.value().fmt(f) }
     }
 }
 
@@ -93,6 +110,28 @@ impl Source {
             Self::Any => true,
         }
     }
+}
+
+/// Mode of a send, which sets its end (MPI-4.1 section 3.4).
+///
+/// Kernels name it as a constant, so that the code of each mode is compiled for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SendMode {
+    /// It ends when the message may be changed again: with or without its receive, as the transport does it.
+    Standard,
+    /// It ends after its receive has begun, at the earliest.
+    Synchronous,
+    /// It ends without its receive: the message is copied into room that was
+    /// [attached](super::Transport::attach_buffer).
+    Buffered,
+    /// Its receive is posted already, so that nothing has to be agreed on. Without one it is an error of the
+    /// program, which a simulated transport reports; others send the message as a standard one, as MPI allows.
+    Ready,
+}
+
+impl SendMode {
+    /// Every mode.
+    pub const ALL: [Self; 4] = [Self::Standard, Self::Synchronous, Self::Buffered, Self::Ready];
 }
 
 /// What arrived.

@@ -17,9 +17,10 @@
 //!
 //! **Verified by**: other test data in each direction; contents, source and length on both sides.
 //!
-//! **Caution**: IMB receives messages with any tag too, for which CoMet has no call. With the sender as
-//! the only source, as in `PingPong`, the operation is that of `comet/echo`; a run that has both names
-//! of IMB for it has `imb/pingpong_specific_source` too.
+//! **Caution**: IMB receives messages with any tag too, for which CoMet has no call if the source is
+//! any (`skampi/pingpong_send_recv_any_tag` names its source). With the sender as the only source, as
+//! in `PingPong`, the operation is that of `comet/echo`; a run that has both names of IMB for it has
+//! `imb/pingpong_specific_source` too.
 
 use comet_core::kernel::prelude::*;
 

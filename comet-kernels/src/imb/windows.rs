@@ -28,7 +28,7 @@
 use comet_core::kernel::prelude::*;
 
 use crate::osu::bibw::{Crossing, Waits};
-use crate::osu::bw::{ANSWER, PlainLane, Window};
+use crate::osu::bw::{ANSWER, PlainFlow, Window};
 use crate::osu::messages::Shape;
 use crate::rates;
 
@@ -75,7 +75,7 @@ impl<T: Transport> Pattern<T> for Uniband {
         aliases: &["IMB:Uniband"],
         ..Windows::<1>::INFO
     };
-    type Part = Window<PlainLane<T>>;
+    type Part = Window<PlainFlow<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = side(cx) else { return Ok(None) };

@@ -47,6 +47,32 @@ pub(crate) struct Passing<T: Transport> {
 }
 
 impl<T: Transport> Passing<T> {
+    /// This rank between those before and after it in the `ring` of all ranks, or beside one other rank, which
+    /// is both.
+    ///
+    /// # Errors
+    /// If there is no memory for the message.
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        ring: (Rank, Rank),
+        length_bytes: usize,
+    ) -> Result<Self> {
+        let t = cx.transport();
+        let (message, room) = (Guarded::new(cx, length_bytes)?, t.room_in_place(length_bytes)?);
+        let (rank, n_ranks, tag) = (cx.rank(), t.n_ranks(), cx.tag(0));
+        Ok(Self { rank, n_ranks, ring, tag, message, room, arrived_bytes: None })
+    }
+
+    /// The rank that filled in what this one has after `n_runs` calls.
+    fn origin(&self, n_runs: u64) -> Rank {
+        let Self { rank, n_ranks, ring: (from, to), .. } = *self;
+        if from == to {
+            return if n_runs.is_multiple_of(2) { rank } else { from };
+        }
+        let n_steps = usize::try_from(n_runs % n_ranks as u64).unwrap_or(0);
+        (rank + n_ranks - n_steps) % n_ranks
+    }
+
     #[inline]
     fn pass(&mut self, t: &T, touch: Option<Touch>) -> Result<()> {
         let Self { ring: (from, to), tag, message, room, .. } = self;
@@ -74,8 +100,7 @@ impl<T: Transport> Operation<T> for Passing<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        let n_steps = usize::try_from(check.n_runs() % self.n_ranks as u64).unwrap_or(0);
-        let origin = (self.rank + self.n_ranks - n_steps) % self.n_ranks;
+        let origin = self.origin(check.n_runs());
         let seed = check.seeds().of(0, origin);
         let what = format!("the message of rank {origin} from rank {}", self.ring.0);
         check.arrival(self.arrived_bytes, (self.message.bytes(), seed), &what);
@@ -95,10 +120,7 @@ impl<T: Transport> Pattern<T> for Replace {
     type Part = Passing<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let (t, length) = (cx.transport(), case.length(&LENGTH_BYTES));
-        let (message, room) = (Guarded::new(cx, length)?, t.room_in_place(length)?);
-        let (rank, n_ranks, ring, tag) = (cx.rank(), t.n_ranks(), cx.ring(), cx.tag(0));
-        let part = Passing { rank, n_ranks, ring, tag, message, room, arrived_bytes: None };
+        let part = Passing::new(cx, cx.ring(), case.length(&LENGTH_BYTES))?;
         Ok(Some((Duty::Together, part)))
     }
 }

@@ -23,10 +23,12 @@
 //! **Caution**: with one buffer all sends of a window are of it and all receives into it, as in OSU
 //! without `-b multiple`; a message that only others overwrite is not seen.
 
-use comet_core::kernel::prelude::*;
-use comet_core::transport::{Landing, Room};
+use std::marker::PhantomData;
 
-use super::messages::{Lane, Messages, Shape};
+use comet_core::kernel::prelude::*;
+use comet_core::transport::{Landing, Requests, Room};
+
+use super::messages::{Flow, Messages, Shape};
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
 
@@ -37,19 +39,19 @@ pub(crate) struct Bw;
 pub(crate) const ANSWER: usize = 1;
 
 /// One side of a window, which its receiver answers.
-pub(crate) struct Window<L> {
+pub(crate) struct Window<F> {
     rank: Rank,
     peer: Rank,
     is_sender: bool,
     /// Tag of the answer.
     back: Tag,
     /// The messages that are sent, or the places of those that are received.
-    lane: L,
+    flow: F,
     answer: [u8; ANSWER],
     answered_bytes: Option<usize>,
 }
 
-impl<L> Window<L> {
+impl<F> Window<F> {
     /// The side of `cx` towards `peer`, with windows of `shape`.
     ///
     /// # Errors
@@ -61,17 +63,17 @@ impl<L> Window<L> {
         shape: Shape,
     ) -> Result<Self>
     where
-        L: Lane<T>,
+        F: Flow<T>,
     {
-        let lane = L::new(cx, peer, cx.tag(0), is_sender, shape)?;
+        let flow = F::new(cx, peer, cx.tag(0), is_sender, shape)?;
         let (rank, back, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
-        Ok(Self { rank, peer, is_sender, back, lane, answer, answered_bytes: None })
+        Ok(Self { rank, peer, is_sender, back, flow, answer, answered_bytes: None })
     }
 }
 
-impl<T: Transport, L: Lane<T>> Operation<T> for Window<L> {
+impl<T: Transport, F: Flow<T>> Operation<T> for Window<F> {
     fn fill(&mut self, seeds: Seeds) {
-        let messages = self.lane.messages();
+        let messages = self.flow.messages();
         if self.is_sender {
             messages.fill(seeds, self.rank);
             pattern::spoil(&mut self.answer, seeds.of(1, self.peer));
@@ -84,7 +86,7 @@ impl<T: Transport, L: Lane<T>> Operation<T> for Window<L> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         let (peer, back) = (self.peer, self.back);
-        self.lane.run(t)?;
+        self.flow.run(t)?;
         if self.is_sender {
             let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
             self.answered_bytes = status.length_from(peer);
@@ -100,13 +102,38 @@ impl<T: Transport, L: Lane<T>> Operation<T> for Window<L> {
             check.arrival(self.answered_bytes, (&mut self.answer, seeds.of(1, peer)), &what);
             return;
         }
-        self.lane.check_lengths(check, peer);
-        self.lane.messages().check(check, peer);
+        self.flow.check_lengths(check, peer);
+        self.flow.messages().check(check, peer);
+    }
+}
+
+/// The way in which the receives of a window are waited for.
+pub(crate) trait Ending: Sync + 'static {
+    /// Waits for all of `receives`, and shows the status of each to `each` by its number.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn end<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        each: impl FnMut(usize, Status),
+    ) -> Result<()>;
+}
+
+/// All by one wait.
+pub(crate) struct Together;
+
+impl Ending for Together {
+    #[inline]
+    fn end<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        mut each: impl FnMut(usize, Status),
+    ) -> Result<()> {
+        receives.wait_each(|number, (status, _)| each(number, status))
     }
 }
 
 /// Messages that are started one by one.
-pub(crate) struct PlainLane<T: Transport> {
+pub(crate) struct PlainFlow<T: Transport, E = Together> {
     peer: Rank,
     tag: Tag,
     is_sender: bool,
@@ -116,9 +143,10 @@ pub(crate) struct PlainLane<T: Transport> {
     /// Memory of the sets of requests between two windows.
     sends: Room<T::SendOp<'static>>,
     receives: Room<T::RecvOp<'static>>,
+    ending: PhantomData<E>,
 }
 
-impl<T: Transport> PlainLane<T> {
+impl<T: Transport, E: Ending> PlainFlow<T, E> {
     /// Sends all messages at once, and waits until they may be changed again.
     #[inline]
     fn send(&mut self, t: &T) -> Result<()> {
@@ -148,7 +176,7 @@ impl<T: Transport> PlainLane<T> {
                     pending.push(s.unblocked_recv_into(Source::Rank(*peer), *tag, landing)?);
                 }
             }
-            pending.wait_each(|number, (status, _)| {
+            E::end(&mut pending, |number, status| {
                 arrived_bytes[number] = status.length_from(*peer);
             })?;
             *receives = pending.into_room()?;
@@ -157,7 +185,7 @@ impl<T: Transport> PlainLane<T> {
     }
 }
 
-impl<T: Transport> Lane<T> for PlainLane<T> {
+impl<T: Transport, E: Ending> Flow<T> for PlainFlow<T, E> {
     fn new(
         cx: &Context<'_, T>,
         peer: Rank,
@@ -174,6 +202,7 @@ impl<T: Transport> Lane<T> for PlainLane<T> {
             arrived_bytes: vec![None; window],
             sends: Room::of(window),
             receives: Room::of(window),
+            ending: PhantomData,
         })
     }
 
@@ -206,7 +235,7 @@ impl<T: Transport> Pattern<T> for Bw {
         has_layouts: true,
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<PlainLane<T>>;
+    type Part = Window<PlainFlow<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

@@ -29,7 +29,7 @@ use comet_core::kernel::prelude::*;
 
 use super::bw::{Bw, Window};
 use super::messages::Shape;
-use super::prepared::PreparedLane;
+use super::prepared::PreparedFlow;
 
 /// `osu/bw_persistent`; see the [module](self).
 pub(crate) struct BwPersistent;
@@ -42,7 +42,7 @@ impl<T: Transport> Pattern<T> for BwPersistent {
         aliases: &["OSU:osu_bw_persistent"],
         ..<Bw as Pattern<T>>::INFO
     };
-    type Part = Window<PreparedLane<T>>;
+    type Part = Window<PreparedFlow<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

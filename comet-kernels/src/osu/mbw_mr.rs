@@ -28,7 +28,7 @@
 
 use comet_core::kernel::prelude::*;
 
-use super::bw::{PlainLane, Window};
+use super::bw::{PlainFlow, Window};
 use super::messages::Shape;
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
 use crate::rates;
@@ -55,7 +55,7 @@ impl<T: Transport> Pattern<T> for MbwMr {
         has_layouts: true,
         ..KernelInfo::pair("osu")
     };
-    type Part = Window<PlainLane<T>>;
+    type Part = Window<PlainFlow<T>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let pairing = Pairing::Halves(cx.transport().n_ranks() / 2);

@@ -106,7 +106,7 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
 }
 
 /// One side of the messages of a window in one direction.
-pub(crate) trait Lane<T: Transport>: Sized {
+pub(crate) trait Flow<T: Transport>: Sized {
     /// The messages of windows of `shape` to `peer`, or their places where they come from it.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use comet_core::transport::{
     PreparedRecvs, PreparedSends, Request, Scope, StartedRecvs, StartedSends,
 };
 
-use super::messages::{Lane, Messages, Shape};
+use super::messages::{Flow, Messages, Shape};
 
 /// Messages to a peer.
 pub(crate) struct Outgoing<T: Transport> {
@@ -108,14 +108,14 @@ impl<T: Transport> Incoming<T> {
 }
 
 /// Prepared messages in one direction.
-pub(crate) enum PreparedLane<T: Transport> {
+pub(crate) enum PreparedFlow<T: Transport> {
     /// On the side that sends them.
     Out(Outgoing<T>),
     /// On the side that receives them.
     In(Incoming<T>),
 }
 
-impl<T: Transport> Lane<T> for PreparedLane<T> {
+impl<T: Transport> Flow<T> for PreparedFlow<T> {
     fn new(
         cx: &Context<'_, T>,
         peer: Rank,
@@ -131,16 +131,16 @@ impl<T: Transport> Lane<T> for PreparedLane<T> {
 
     fn messages(&mut self) -> &mut Messages<T::Buffer> {
         match self {
-            Self::Out(lane) => &mut lane.messages,
-            Self::In(lane) => &mut lane.places,
+            Self::Out(flow) => &mut flow.messages,
+            Self::In(flow) => &mut flow.places,
         }
     }
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         match self {
-            Self::Out(lane) => lane.run(t),
-            Self::In(lane) => lane.run(t),
+            Self::Out(flow) => flow.run(t),
+            Self::In(flow) => flow.run(t),
         }
     }
 

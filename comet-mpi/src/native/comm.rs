@@ -226,7 +226,7 @@ impl Comm {
         let mut status = empty_status();
         let code = self.with_type(buffer.len(), |count, kind| {
             let (start, from) = (buffer.as_mut_ptr().cast(), source_to_c(from));
-            let (tag, status) = (c_int::from(tag.value()), &raw mut status);
+            let (tag, status) = (tag_to_c(tag), &raw mut status);
             // SAFETY: the buffer is borrowed for the whole call, which writes no more than its
             // length, and the status.
             unsafe { ffi::MPI_Recv(start, count, kind, from, tag, self.raw, status) }
@@ -287,7 +287,7 @@ impl Comm {
     #[inline]
     pub(crate) fn probe(&self, from: Source, tag: Tag) -> Outcome<Option<Status>> {
         let (mut found, mut status) = (0, empty_status());
-        let (from, tag) = (source_to_c(from), c_int::from(tag.value()));
+        let (from, tag) = (source_to_c(from), tag_to_c(tag));
         let (flag, written) = (&raw mut found, &raw mut status);
         // SAFETY: the call writes the flag, and the status if the flag is set.
         let code = unsafe { ffi::MPI_Iprobe(from, tag, self.raw, flag, written) };
@@ -494,6 +494,13 @@ pub(super) fn source_to_c(source: Source) -> c_int {
         Source::Rank(rank) => to_c(rank),
         Source::Any => constant!(RSMPI_ANY_SOURCE),
     }
+}
+
+/// The tag of a receive or a probe. The library takes reserved ones for any too: a rank sends none to another
+/// before all messages of a kernel to it, of which the receive takes the earliest.
+#[inline]
+pub(super) fn tag_to_c(tag: Tag) -> c_int {
+    if tag.is_any() { constant!(RSMPI_ANY_TAG) } else { c_int::from(tag.value()) }
 }
 
 /// A rank or a count, which the caller has compared with one that came from C.

@@ -34,6 +34,7 @@ mod file;
 mod init;
 mod long;
 mod memory;
+mod modes;
 mod neighbours;
 mod peers;
 mod prepared;
@@ -45,6 +46,7 @@ mod window;
 pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
 pub use memory::MpiBuffer;
+pub(crate) use modes::Room;
 pub use peers::MpiPeers;
 pub use prepared::MpiPrepared;
 pub(crate) use process::{
@@ -93,6 +95,11 @@ impl Failure {
         self.class() == ffi::MPI_ERR_TRUNCATE.cast_signed()
     }
 
+    /// True if a buffered message has found no room.
+    pub(crate) fn is_of_buffer(self) -> bool {
+        self.class() == ffi::MPI_ERR_BUFFER.cast_signed()
+    }
+
     /// `true` if each operation of the call has a code of its own in its status.
     fn is_in_status(self) -> bool {
         self.class() == ffi::MPI_ERR_IN_STATUS.cast_signed()
@@ -124,6 +131,8 @@ pub(crate) struct Library {
     /// The thread level that the library grants.
     pub(crate) level: ThreadLevel,
     vitals: &'static Vitals,
+    /// Memory of buffered sends; freed before MPI is finalised.
+    pub(crate) room: Room,
     /// Finalises MPI when it is dropped; `None` where the program does.
     universe: Option<Universe>,
     /// Ends after the library; a library of the program has none.
@@ -146,14 +155,20 @@ impl Library {
             unsafe { ffi::MPI_Comm_set_errhandler(comm, returned) };
         }
         let level = ThreadLevel::of_mpi(granted);
-        Some(Self { level, vitals, universe: Some(universe), _guard: Some(guard) })
+        Some(Self {
+            level,
+            vitals,
+            room: Room::default(),
+            universe: Some(universe),
+            _guard: Some(guard),
+        })
     }
 
     /// The library that the program has initialised, and finalises; `None` before and after.
     pub(crate) fn of_program(vitals: &'static Vitals) -> Option<Self> {
         let is_there = environment::is_initialized() && !environment::is_finalized();
         let level = is_there.then(|| ThreadLevel::of_mpi(environment::threading_support()))?;
-        Some(Self { level, vitals, universe: None, _guard: None })
+        Some(Self { level, vitals, room: Room::default(), universe: None, _guard: None })
     }
 
     /// True if the program initialises and finalises the library.

@@ -9,12 +9,13 @@ use std::marker::PhantomData;
 use std::{ptr, slice};
 
 use comet_core::collective::Collective;
-use comet_core::transport::{Lease, Outgoing, Place, Rank, Source, Tag};
+use comet_core::transport::{Lease, Outgoing, Place, Rank, SendMode, Source, Tag};
 use comet_core::waiting::Waiting;
 use mpi::ffi;
 
-use super::comm::{Arrived, Comm, envelope, source_to_c, to_c};
+use super::comm::{Arrived, Comm, envelope, source_to_c, tag_to_c, to_c};
 use super::issue::Way;
+use super::modes::unblocked;
 use super::refused::Refused;
 use super::{Outcome, abort, empty_status, outcome};
 use crate::transport::Mpi;
@@ -81,6 +82,26 @@ impl<'env> MpiSend<'env> {
         Self::start_at(lease, comm, message, (to, tag), waiting)
     }
 
+    /// `MPI_Isend`, `MPI_Issend`, `MPI_Ibsend` or `MPI_Irsend`.
+    #[inline(always)]
+    pub(crate) fn start_in(
+        _lease: Lease<Mpi>,
+        comm: &Comm,
+        mode: SendMode,
+        message: &'env [u8],
+        (to, tag): (Rank, Tag),
+        waiting: Waiting,
+    ) -> Outcome<Self> {
+        let (name, send) = unblocked(mode);
+        let send = |count, kind, request| {
+            let (start, to, tag) = (message.as_ptr().cast(), to_c(to), c_int::from(tag.value()));
+            // SAFETY: by the lease the message stays borrowed until the send has ended.
+            unsafe { send(start, count, kind, to, tag, comm.raw(), request) }
+        };
+        let request = Request::start(comm, name, message.len(), waiting, send)?;
+        Ok(Self { request, message: PhantomData })
+    }
+
     /// The same out of memory that others are received into before or after.
     #[inline]
     pub(crate) fn start_from(
@@ -130,7 +151,7 @@ impl<'env> MpiRecv<'env> {
         let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
         let start = place.start();
         let recv = |count, kind, request| {
-            let (from, tag) = (source_to_c(source), c_int::from(tag.value()));
+            let (from, tag) = (source_to_c(source), tag_to_c(tag));
             // SAFETY: by the lease the place stays borrowed until the receive has ended, and there
             // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }

@@ -45,7 +45,7 @@ impl Mpi {
         buffer: &mut [u8],
         n: usize,
     ) -> Result<MpiPrepared> {
-        require_source(self, source)?;
+        require_source(self, source, tag)?;
         let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
         MpiPrepared::recvs(&self.comm, buffer, (source, tag), n, waiting)
             .map_err(|failure| self.error(failure))

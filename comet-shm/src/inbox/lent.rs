@@ -7,12 +7,14 @@ use comet_core::transport::{Rank, Status, Tag};
 use super::{Inbox, RecvId, UNEXPECTED_BYTES, Unexpected, memory_for};
 use crate::failure::poisoned;
 use crate::head::Ticket;
+use crate::receipt;
 use crate::remote_copy::{Gone, Place, RemoteCopy};
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
 use crate::sync::{Ordering, fence};
 
 /// A receive that is not over.
 pub(super) struct PendingRecv {
+    /// Tag of the receive, or of its message once that is known.
     pub(super) tag: Tag,
     pub(super) buffer: *mut u8,
     pub(super) capacity_bytes: usize,
@@ -108,6 +110,24 @@ impl Inbox {
             return;
         }
         self.inbound[from].ring.rendezvous(ticket).finish(ticket.number);
+        self.wakes.push(from);
+        self.recvs[id].finish(from, length_bytes);
+    }
+
+    /// Copies a message that a synchronous send holds into the buffer of its receive, and writes the receipt.
+    pub(super) fn recv_held(
+        &mut self,
+        id: RecvId,
+        from: Rank,
+        (place, receipt): (Place, usize),
+        length_bytes: usize,
+    ) {
+        let recv = &mut self.recvs[id];
+        let n = length_bytes.min(recv.capacity_bytes);
+        if recv.copy(self.remote, (from, place), 0, n).is_err() || self.is_torn() {
+            return;
+        }
+        receipt::write(self.segment, receipt);
         self.wakes.push(from);
         self.recvs[id].finish(from, length_bytes);
     }

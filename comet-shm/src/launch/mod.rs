@@ -314,7 +314,10 @@ fn run(
     let remote = RemoteCopy::new(segment, rank, facilities.has_private);
     let shm = Shm::new(segment, rank, config.topology.clone(), waiter, remote).since(forked_ns);
     let code = match catch_unwind(AssertUnwindSafe(|| rank_main(&shm))) {
-        Ok(code) => code,
+        Ok(code) => {
+            shm.flush();
+            code
+        }
         Err(payload) => {
             let text = panic_text(payload);
             end_job(segment, rank, Cause::GaveUp, &format!("rank {rank} panicked: {text}"));

@@ -46,6 +46,7 @@ models! {
         ring::a_reply_slot_is_written_only_by_who_has_read_it,
         ring::messages_in_the_ring_and_on_the_reply_slot_stay_in_order,
         rendezvous::a_lent_message_is_changed_only_after_it_was_read,
+        rendezvous::a_message_that_is_held_is_changed_only_after_its_receipt,
         rendezvous::a_message_that_both_copy_is_there_once_the_receiver_says_so,
         sleep::a_rank_that_falls_asleep_is_woken,
         sleep::a_rank_that_falls_asleep_twice_is_woken_twice,

@@ -8,9 +8,10 @@ use comet_core::transport::Tag;
 use super::explore::{together, until};
 use super::ring::{next_head, ring};
 use crate::head::Body;
+use crate::layout::ReceiptWord;
 use crate::remote_copy::Place;
 use crate::rendezvous::{Pieces, TOGETHER_BYTES};
-use crate::sync::SharedCell;
+use crate::sync::{AtomicU32, SharedCell};
 
 const TAG: Tag = Tag::new(5);
 /// A message of two pieces.
@@ -61,6 +62,30 @@ pub(super) fn a_lent_message_is_changed_only_after_it_was_read() {
             consumer.consume_head(head.lane);
             assert_eq!(read(&message[0]), n);
             consumer.rendezvous(ticket).finish(ticket.number);
+        }
+    });
+}
+
+pub(super) fn a_message_that_is_held_is_changed_only_after_its_receipt() {
+    let (mut producer, mut consumer) = ring();
+    let word = || ReceiptWord { is_written: AtomicU32::new(0) };
+    let (message, receipts) = (memory(), Arc::new([word(), word()]));
+    let (held, awaited) = (Arc::clone(&message), Arc::clone(&receipts));
+    let produce = move || {
+        for n in 1..=2 {
+            write(&held[0], n);
+            let receipt = usize::from(n - 1);
+            until(|| producer.push_held(TAG, (Place::Heap(64), 1), receipt));
+            until(|| awaited[receipt].is_written());
+        }
+    };
+    together(produce, move || {
+        for n in 1..=2 {
+            let head = next_head(&consumer);
+            let Body::Held(_, receipt) = head.body else { unreachable!() };
+            consumer.consume_head(head.lane);
+            assert_eq!(read(&message[0]), n);
+            receipts[receipt].write();
         }
     });
 }

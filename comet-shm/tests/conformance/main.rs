@@ -14,7 +14,7 @@ use comet_core::conformance;
 use comet_core::error::Result;
 use comet_core::job::JobFailure;
 use comet_core::topology::Topology;
-use comet_core::transport::{Rank, Source, Tag, Transport};
+use comet_core::transport::{Rank, SendMode, Source, Tag, Transport};
 use comet_shm::{Bind, LaunchConfig, LaunchError, Outcome, Shm, launch};
 
 const RANK_COUNTS: [usize; 5] = [1, 2, 3, 5, 8];
@@ -127,6 +127,25 @@ fn a_leaked_set_of_requests_ends_the_job() -> bool {
             Ok(())
         });
         u8::from(result.is_err())
+    })
+}
+
+/// Buffered messages are received though their sender has returned: it leaves when they need it no more.
+fn a_rank_that_ends_leaves_its_buffered_messages() -> bool {
+    [job(2), job(2).with_single_copy(false)].iter().all(|config| {
+        ends_with(0, config, |t| {
+            if t.rank() == 0 {
+                let send = |i| t.blocked_send_in(SendMode::Buffered, 1, TAG, &[i; 20_000]);
+                return u8::from((0..40).try_for_each(send).is_err());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+            let mut buffer = [0; 20_000];
+            let arrives = |i| {
+                let received = t.blocked_recv(Source::Rank(0), TAG, &mut buffer);
+                received.is_ok() && buffer == [i; 20_000]
+            };
+            u8::from(!(0..40).all(arrives))
+        })
     })
 }
 
@@ -356,11 +375,15 @@ fn main() -> ExitCode {
         let name = format!("a_rank_that_ends_early_with_code_{code}_is_named");
         test(&name, a_rank_that_ends_early_is_named(code));
     }
-    let tests: [Test; 14] = [
+    let tests: [Test; 15] = [
         ("a_panic_is_named", a_panic_is_named),
         ("a_stuck_rank_is_named", a_stuck_rank_is_named),
         ("a_leaked_request_ends_the_job", a_leaked_request_ends_the_job),
         ("a_leaked_set_of_requests_ends_the_job", a_leaked_set_of_requests_ends_the_job),
+        (
+            "a_rank_that_ends_leaves_its_buffered_messages",
+            a_rank_that_ends_leaves_its_buffered_messages,
+        ),
         (
             "a_failure_in_a_part_names_ranks_of_the_job",
             a_failure_in_a_part_names_the_ranks_of_the_job,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use comet_core::transport::{Rank, Source, Status, Tag};
+use comet_core::transport::{Rank, SendMode, Source, Status, Tag};
 
 use super::state::{UNKNOWN_PS, Way};
 use super::window::epoch_of;
@@ -10,7 +10,7 @@ use super::{
     Block, Engine, Event, Lost, Message, MessageId, RANK_LINES, Receive, ReceiveId, SendId, Sending,
 };
 use crate::fiber;
-use crate::machine::{Delay, Protocol};
+use crate::machine::{Delay, Protocol, Segment};
 use crate::noise;
 
 #[derive(Debug)]
@@ -20,20 +20,25 @@ pub(crate) struct Received {
 }
 
 impl Engine {
-    /// Sends; returns the send to wait for, unless it has ended.
+    /// Sends in a mode; returns the send to wait for, unless it has ended.
     pub(crate) fn send(
         &mut self,
         source: Rank,
         destination: Rank,
         tag: Tag,
-        body: &[u8],
+        (mode, body): (SendMode, &[u8]),
     ) -> Option<SendId> {
         fiber::prefetch((&raw const self.ranks[destination]).addr(), RANK_LINES);
         let segment = *self.machine.segment(body.len() as u64);
         let length_bytes = self.wire_bytes(body.len());
         let sent_ps = self.ranks[source].clock_ps;
         let operation = self.begin(source);
-        let ready_ps = self.spend(source, segment.o_send_ps + segment.send.times(length_bytes));
+        let copy_ps = match mode {
+            SendMode::Buffered => self.machine.node.copy.times(body.len() as u64),
+            _ => 0,
+        };
+        let busy_ps = segment.o_send_ps + segment.send.times(length_bytes) + copy_ps;
+        let ready_ps = self.spend(source, busy_ps);
         self.n_messages += 1;
         let way = Way::new(source, destination, tag);
         let probability = self.machine.faults.drop_probability;
@@ -44,11 +49,18 @@ impl Engine {
         }
         // A message to oneself waits for nobody, nor does one that begins or ends an epoch.
         let is_free = way.is_local() || epoch_of(tag).is_some();
-        let protocol = if is_free { Protocol::Eager } else { segment.protocol };
+        let standard = if is_free { Protocol::Eager } else { segment.protocol };
+        // The copy of a buffered message goes its way without its sender.
+        let (protocol, waits) = match mode {
+            SendMode::Standard => (standard, standard != Protocol::Eager),
+            SendMode::Synchronous => (Protocol::Rendezvous, true),
+            SendMode::Buffered => (standard, false),
+            SendMode::Ready => (Protocol::Eager, standard != Protocol::Eager),
+        };
         let is_eager = protocol == Protocol::Eager;
-        let request_ps = ready_ps + segment.handshake_ps / 2;
+        let request_ps = ready_ps + self.handshake_ps(way, &segment) / 2;
         let sending = Sending { way, length_bytes: body.len(), done_ps: None };
-        let send = (!is_eager).then(|| id(self.sends.insert(sending)));
+        let send = waits.then(|| id(self.sends.insert(sending)));
         let message = id(self.messages.insert(Message {
             way,
             body: body.into(),
@@ -85,6 +97,19 @@ impl Engine {
 
     pub(super) fn message_mut(&mut self, id: MessageId) -> &mut Message {
         &mut self.messages[id as usize]
+    }
+
+    /// Time of request and grant of a message that waits for its receive.
+    fn handshake_ps(&self, way: Way, segment: &Segment) -> u64 {
+        if way.is_local() { 0 } else { self.machine.handshake_ps(segment) }
+    }
+
+    /// True if a receive is posted by now that would take a message from `source`.
+    pub(crate) fn has_receive(&self, source: Rank, destination: Rank, tag: Tag) -> bool {
+        let now_ps = self.ranks[source].clock_ps;
+        let mut posted = self.ranks[destination].matcher.posted(source, tag);
+        // Its rank may be ahead of this one.
+        posted.any(|receive| self.receives[*receive as usize].posted_ps <= now_ps)
     }
 
     /// Bytes of a message of `length_bytes` bytes on the wire.
@@ -182,7 +207,7 @@ impl Engine {
     #[inline]
     pub(crate) fn depends_on_others(&self, rank: Rank, source: Source, tag: Tag) -> bool {
         let state = &self.ranks[rank];
-        let is_coming = |id: &MessageId| self.message(*id).way.tag == tag;
+        let is_coming = |id: &MessageId| tag.accepts(self.message(*id).way.tag);
         source == Source::Any
             || (state.n_any > 0 && state.matcher.awaits_any(tag))
             || state.coming.iter().any(is_coming)
@@ -247,7 +272,8 @@ impl Engine {
         self.message_mut(id).receive = Some(receive);
         let Message { way, is_started, known_ps, arrival_ps, ref body, .. } = *self.message(id);
         if !is_started {
-            let handshake_ps = self.machine.segment(body.len() as u64).handshake_ps;
+            let segment = self.machine.segment(body.len() as u64);
+            let handshake_ps = self.handshake_ps(way, segment);
             self.ranks[way.source()].n_starting -= 1;
             // The request took the other half.
             self.launch(id, known_ps.max(posted_ps) + handshake_ps.div_ceil(2));

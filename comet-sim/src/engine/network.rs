@@ -79,12 +79,14 @@ impl Engine {
     pub(super) fn launch(&mut self, id: MessageId, at_ps: u64) {
         let message = self.message_mut(id);
         message.is_started = true;
-        let Message { way, send, .. } = *message;
+        let Message { way, send, known_ps, .. } = *message;
         let source = way.source();
         // What is got from a rank's part takes its interface too, at any time.
         let is_free = matches!(self.links, Links::Free) && self.windows.is_empty();
-        // Of a rank's messages that go at once, each starts after the one before.
-        let goes_at_once = send.is_none() && self.ranks[source].n_starting == 0;
+        // Of a rank's messages that go at once, each starts after the one before; a buffered one whose
+        // request comes first starts later than others that are sent after it.
+        let has_request = known_ps != UNKNOWN_PS;
+        let goes_at_once = send.is_none() && !has_request && self.ranks[source].n_starting == 0;
         if way.is_local() || (is_free && goes_at_once) {
             return self.pass_freely(id, at_ps);
         }

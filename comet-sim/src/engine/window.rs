@@ -53,7 +53,7 @@ pub(crate) enum Epoch {
 /// The least tag of such messages; those below are reserved for collectives and for the driver.
 const FIRST_TAG: u32 = Tag::MAX as u32 + 256;
 /// So many tags are left, two for each window.
-const MAX_WINDOWS: u32 = ((1 << 15) - FIRST_TAG) / 2;
+const MAX_WINDOWS: u32 = (Tag::ANY.value() as u32 - FIRST_TAG) / 2;
 
 impl Epoch {
     /// Tag of the messages of this step in `window`.

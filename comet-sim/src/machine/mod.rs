@@ -401,6 +401,16 @@ impl Machine {
         self.segments.iter().position(holds).expect("the last segment has no bound")
     }
 
+    /// Time of request and grant of a message of `segment` that waits for its receive, whatever others do: its
+    /// own; of an eager one that of the first piece that has any, or else two ways over the wire.
+    pub fn handshake_ps(&self, segment: &Segment) -> u64 {
+        if segment.protocol != Protocol::Eager {
+            return segment.handshake_ps;
+        }
+        let own = self.segments.iter().map(|other| other.handshake_ps).find(|own| *own > 0);
+        own.unwrap_or(2 * segment.latency_ps)
+    }
+
     /// The numbers for transfers of windows in place of those of [`segments`](Self::segments): there
     /// are none of a receiver's CPU, nor of a wait for it.
     pub fn transfer_segments(&self) -> impl Iterator<Item = Segment> {

@@ -4,4 +4,5 @@ mod clocks;
 mod conformance;
 mod in_flight;
 mod messages;
+mod modes;
 mod windows;

@@ -5,6 +5,7 @@
 //!   closed_forms        the same against formulas, and the law found again from measurements
 //!   collectives         algorithms of collectives against formulas, to the picosecond
 //!   p2p                 messages between all ranks against formulas, drawn ones among them
+//!   modes               modes of sends against formulas
 //!   patterns            patterns of scientific computing against formulas
 //!   programs            random programs against the oracle
 //!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
@@ -22,6 +23,7 @@ mod contention;
 mod delays;
 mod engine;
 mod machines;
+mod modes;
 mod oracle;
 mod p2p;
 mod patterns;

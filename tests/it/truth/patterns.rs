@@ -11,7 +11,7 @@ use super::oracle::law;
 
 /// Time of the first series of the case of kernel `id` with `values`, in nanoseconds, the same in five samples.
 #[track_caller]
-fn time_ns((machine, n_ranks): (&Machine, usize), id: &str, values: &[u64]) -> f64 {
+pub(super) fn time_ns((machine, n_ranks): (&Machine, usize), id: &str, values: &[u64]) -> f64 {
     let bench = Bench::new(machine, n_ranks);
     let case = bench.case(id, values).expect("the ranks admit it");
     let measured = bench.measure(&[case], &settings(5, 1));

@@ -17,8 +17,8 @@ use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, Source, Status,
-    Tag, Transport, Work,
+    ClockInfo, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, SendMode, Source,
+    Status, Tag, Transport, Work,
 };
 use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
@@ -128,6 +128,18 @@ impl RawTransport for Recording {
         self.pay(|node| node.isend_ps);
         self.start(to, tag, message);
         Ok(Started(Step::EndSend, ()))
+    }
+
+    fn start_send_in(
+        &self,
+        lease: Lease<Self>,
+        mode: SendMode,
+        to: Rank,
+        tag: Tag,
+        message: &[u8],
+    ) -> Result<Started<()>> {
+        assert_eq!(mode, SendMode::Standard, "no step knows another mode");
+        self.start_send(lease, to, tag, message)
     }
 
     fn start_send_from(
