@@ -12,6 +12,7 @@
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       started         collectives in flight
 //!                               │       prepared        operations that are started again and again
+//!                               │       lanes           threads of a rank, where it has several
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
 //!                               │       files           pointers, forms and views, in a folder
@@ -30,6 +31,7 @@ mod collective;
 mod errors;
 mod files;
 mod groups;
+mod lanes;
 mod local_side;
 mod matching;
 mod point_to_point;
@@ -77,6 +79,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         calls::checks(),
         started::checks(),
         prepared::checks(),
+        lanes::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -32,6 +32,7 @@ mod comm;
 mod datatype;
 mod file;
 mod init;
+mod lane;
 mod long;
 mod memory;
 mod neighbours;
@@ -44,6 +45,7 @@ mod window;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
+pub(crate) use lane::LaneComm;
 pub use memory::MpiBuffer;
 pub use peers::MpiPeers;
 pub use prepared::MpiPrepared;
