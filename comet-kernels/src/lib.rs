@@ -13,6 +13,7 @@
 //!   imb-rma      those of windows whose epochs are locks
 //!   imb-io       those of files
 //!   imb-p2p      those of messages between all ranks
+//!   imb-mt       those of several threads of each rank
 //!   osu          the OSU micro-benchmarks beyond these
 //!   patterns     communication patterns of scientific computing
 //! ```
@@ -41,6 +42,7 @@ pub mod health;
 pub mod imb;
 pub mod imb_ext;
 pub mod imb_io;
+pub mod imb_mt;
 pub mod imb_nbc;
 pub mod imb_p2p;
 pub mod imb_rma;
@@ -65,7 +67,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 14] {
+pub fn suites<T: Transport>() -> [Suite<T>; 15] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -79,6 +81,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 14] {
         imb_rma::kernels(),
         imb_io::kernels(),
         imb_p2p::kernels(),
+        imb_mt::kernels(),
         osu::kernels(),
         patterns::kernels(),
     ]

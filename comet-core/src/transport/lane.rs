@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use super::{RawTransport, Transport};
+use super::Transport;
 use crate::job::panic_text;
 
 /// Looks at the other threads before a thread gives its CPU away.

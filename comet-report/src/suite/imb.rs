@@ -1,12 +1,13 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT.
 
 use comet_core::definition::Definition;
 
 use super::Effect::{Noted, Obeyed, Only};
 use super::FlagValue::{Needed, No};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped, Parallel,
-    Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips, Single, Windows,
+    self, Bands, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped,
+    Parallel, ParallelTrips, Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips,
+    Single, Windows,
 };
 use super::{Benchmark, Flag, REFUSED, Suite, of};
 use crate::record::RankStat;
@@ -26,11 +27,12 @@ pub(crate) fn titles(numbers: Numbers, is_beside_work: bool) -> &'static [&'stat
     match numbers {
         Barrier if is_beside_work => &BESIDE_WORK[1..],
         _ if is_beside_work => &BESIDE_WORK,
-        Parallel(_) => &ALL,
+        Parallel(_) | ParallelTrips => &ALL,
         Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
         Overlapped => &BESIDE_WORK,
         Passive => &["#bytes", "#repetitions", "t_pure[usec]", "t_ovrl[usec]"],
+        Bands(_) => &["#bytes", "#repetitions", "t_avg[usec]", "Mbytes/sec", "Msg/sec"],
         RoundTrips | Messages(_) => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec"],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
@@ -107,10 +109,21 @@ pub static HALO: Suite = Suite {
     rules: "imb-p2p",
     words: &["# Benchmarking simple_halo "],
     benchmarks: OF_GRIDS,
-    flags: HALO_FLAGS,
+    flags: COUNTED_FLAGS,
     rank_stat: RankStat::Mean,
     megabytes: &[1e6],
     n_messages: &[4, 8, 12, 16],
+    ..PART
+};
+
+/// The part IMB-MT, whose lengths count the messages of all threads of a rank.
+pub static MT: Suite = Suite {
+    id: "imb-mt",
+    name: "IMB-MT",
+    words: &[", MT part", "in the layout of IMB-MT "],
+    benchmarks: OF_THREADS,
+    flags: COUNTED_FLAGS,
+    megabytes: &[1e6],
     ..PART
 };
 
@@ -389,10 +402,24 @@ const OF_MESSAGES: &[Benchmark] = &[
 /// The benchmark of IMB-HALO.
 const OF_GRIDS: &[Benchmark] = &[row("simple_halo", Halo, "imb-p2p/halo", Definition::LoopMean)];
 
-/// The options of IMB-HALO.
+/// The benchmarks of IMB-MT, in its order.
+const OF_THREADS: &[Benchmark] = &[
+    row("PingPongMT", ParallelTrips, "imb-mt/pingpong", Definition::LoopMean),
+    row("PingPingMT", Parallel(1), "imb-mt/pingping", Definition::LoopMean),
+    row("SendRecvMT", Parallel(2), "imb-mt/sendrecv", Definition::LoopMean),
+    row("ExchangeMT", Parallel(4), "imb-mt/exchange", Definition::LoopMean),
+    row("UniBandMT", Bands(1), "imb-mt/uniband", Definition::LoopMean),
+    row("BiBandMT", Bands(2), "imb-mt/biband", Definition::LoopMean),
+    row("BarrierMT", Barrier, "imb-mt/barrier", Definition::LoopMean),
+    row("BcastMT", Collective, "imb-mt/bcast", Definition::CallMean),
+    row("ReduceMT", Reduction, "imb-mt/reduce", Definition::CallMean),
+    row("AllReduceMT", Reduction, "imb-mt/allreduce", Definition::CallMean),
+];
+
+/// The options of IMB-HALO (h) and of IMB-MT (t).
 #[rustfmt::skip] // One option a line.
-const HALO_FLAGS: &[Flag] = &[
-    of("", &["-topo"], Needed("A[.B[.C[.D]]]"), Obeyed, "proportions of the sides of the grid of ranks: 1, a ring of all"),
+const COUNTED_FLAGS: &[Flag] = &[
+    of("h", &["-topo"], Needed("A[.B[.C[.D]]]"), Obeyed, "proportions of the sides of the grid of ranks: 1, a ring of all"),
     of("", &["-count"], Needed("LIST"), Obeyed, "elements of a message, with commas between them: 1,2,4,8"),
     of("", &["-datatype"], Needed("int|char"), Obeyed, "datatype of messages: int"),
     of("", &["-repeat"], Needed("N"), Obeyed, "operations of a length: 1000"),
@@ -401,9 +428,16 @@ const HALO_FLAGS: &[Flag] = &[
     of("", &["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
     of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
     of("", &["-list"], No, Obeyed, "print the names of the benchmarks"),
-    of("", &["-stride"], Needed("N"), Noted(&["0"]), "neighbours follow from the grid, there as here"),
+    of("h", &["-stride"], Needed("N"), Noted(&["0"]), "neighbours follow from the grid, there as here"),
+    of("t", &["-stride"], Needed("N"), Obeyed, "ranks between partners: 0, half of all"),
+    of("t", &["-window_size"], Needed("N"), Obeyed, "messages of a window of UniBandMT and BiBandMT: 64"),
+    of("t", &["-barrier"], Needed("on|off|special"), Obeyed, "barriers before loops and calls: of MPI, none, or a dissemination of messages"),
+    of("t", &["-malloc_algo"], Needed("NAME"), Noted(&["parallel"]), "each thread makes its buffers itself"),
+    of("t", &["-check"], Needed("BOOL"), Noted(&["true", "yes", "on", "1"]), "all data are checked, before and after the measurement"),
+    of("t", &["-noheader"], No, Noted(&[]), "the head says what measured"),
     of("", &["-malloc_align"], Needed("BYTES"), Noted(&["64"]), "buffers begin at a cache line"),
-    of("", &["-thread_level"], Needed("LEVEL"), Only(&["single"]), "one thread of each rank sends"),
+    of("h", &["-thread_level"], Needed("LEVEL"), Only(&["single"]), "one thread of each rank sends"),
+    of("t", &["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single; at multiple there are OMP_NUM_THREADS threads of each rank, or as many as CPUs"),
 ];
 
 /// The options of IMB-P2P.
@@ -513,6 +547,18 @@ mod tests {
             ("Ibarrier_pure", of_sync),
         ] {
             check_of(&NBC, name, head);
+        }
+        let with_rate =
+            "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
+        let of_bands = "       #bytes #repetitions  t_avg[usec]   Mbytes/sec      Msg/sec";
+        for (name, head) in [
+            ("PingPongMT", with_rate),
+            ("ExchangeMT", with_rate),
+            ("BiBandMT", of_bands),
+            ("BarrierMT", of_sync),
+            ("AllReduceMT", of_all),
+        ] {
+            check_of(&MT, name, head);
         }
         check_of(&MPI4, "Bcast_persist", &format!("       #bytes{beside_work}"));
         check_of(&MPI4, "Barrier_persist_pure", of_sync);
