@@ -14,8 +14,8 @@
 //! Matching: a receive takes the earliest message with exactly its tag from its [`Source`].
 //! Messages from one rank to another with the same tag never overtake each other.
 //! Every rank is one process (or fiber, or thread) with one transport value, which is used from
-//! that rank alone: methods take `&self`, because requests need the transport while others are
-//! open, and an implementation keeps its state in cells.
+//! that rank alone, or one for each of its threads ([`lane`]): methods take `&self`, because requests
+//! need the transport while others are open, and an implementation keeps its state in cells.
 
 mod group;
 mod landing;

@@ -7,8 +7,8 @@ use crate::level::ThreadLevel;
 pub(crate) struct LaneComm(Comm);
 
 // SAFETY: a communicator is a few handles of the library and integers; it shares no count of references, since
-// types that were made are not taken. The library was initialised at `MPI_THREAD_MULTIPLE`, so that any thread
-// may use the handles (section 11.6), and no other thread has a value with this one.
+// `of` takes none with a type that was made. `of` makes one only at `MPI_THREAD_MULTIPLE`, where any thread may
+// use a handle (section 11.6), and the thread that kept the communicator waits until this one has ended.
 unsafe impl Send for LaneComm {}
 
 impl LaneComm {
