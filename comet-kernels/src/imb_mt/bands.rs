@@ -75,7 +75,7 @@ const fn info<const N: u64>() -> KernelInfo {
             Shape::admit(case, world)?;
             (OF_PARTNERS.admits)(case, world)
         },
-        bytes_per_rank: |case, _| threads(case).saturating_mul(N * Shape::of(case).bytes()),
+        bytes_per_rank: |case, _| (N * threads(case)).saturating_mul(Shape::of(case).bytes()),
         messages_per_op: messages::<N>,
         ..OF_PARTNERS
     }

@@ -52,7 +52,7 @@ const OF_PARTNERS: KernelInfo = KernelInfo {
         require_threads(case)?;
         stride(case, world.n_ranks).map(drop)
     },
-    bytes_per_rank: |case, _| threads(case).saturating_mul(2 * case.value(&LENGTH_BYTES)),
+    bytes_per_rank: |case, _| (2 * threads(case)).saturating_mul(case.value(&LENGTH_BYTES)),
     messages_per_op: |case, world| threads(case) * world.n_ranks as u64,
     ..KernelInfo::collective("imb-mt")
 };

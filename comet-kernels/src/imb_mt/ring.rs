@@ -129,7 +129,7 @@ impl<T: Transport> Pattern<T> for Exchange {
         summary: "All ranks send a stride further and back at once, in all threads",
         aliases: &["IMB-MT:ExchangeMT"],
         series: &[round::<4>()],
-        bytes_per_rank: |case, _| threads(case).saturating_mul(3 * case.value(&LENGTH_BYTES)),
+        bytes_per_rank: |case, _| (3 * threads(case)).saturating_mul(case.value(&LENGTH_BYTES)),
         messages_per_op: |case, world| 2 * threads(case) * world.n_ranks as u64,
         ..OF_PARTNERS
     };

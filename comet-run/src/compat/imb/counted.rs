@@ -28,6 +28,8 @@ struct Asked {
     excluded: Vec<&'static str>,
     counts: String,
     datatype: (&'static str, u64),
+    /// Ranks between partners.
+    stride: Option<u32>,
     /// Messages of a window.
     window: Option<u64>,
     /// The thread level, where it is not that of one thread.
@@ -49,6 +51,7 @@ pub(super) fn translate(
         excluded: Vec::new(),
         counts: COUNTS.into(),
         datatype: DATATYPES[0],
+        stride: None,
         window: None,
         level: None,
         words: Words { ours, ..Words::default() },
@@ -81,8 +84,7 @@ impl Asked {
             "-stride" => {
                 let refuse =
                     |_| self.wrong(name, value, "it is a number of ranks (write 0 for half)");
-                let stride: u32 = value.parse().map_err(refuse)?;
-                self.words.axis(format!("stride={stride}"));
+                self.stride = Some(value.parse().map_err(refuse)?);
             }
             "-window_size" => self.window = Some(count(self.program.name, name, value)?),
             "-barrier" => match value {
@@ -160,6 +162,14 @@ impl Asked {
             }
             self.words.set("--thread-level", level);
         }
+        if let Some(stride) = self.stride {
+            match self.has(is_of_pairs) {
+                true => self.words.axis(format!("stride={stride}")),
+                false => self.notes.push(format!(
+                    "-stride {stride} has no effect: no benchmark between partners is named"
+                )),
+            }
+        }
         if let Some(window) = self.window {
             match self.has(|numbers| matches!(numbers, Numbers::Bands(_))) {
                 true => self.words.axis(format!("window={window}")),
@@ -181,7 +191,6 @@ impl Asked {
         let expected =
             "counts of elements are numbers above 0 with commas between them (write 1,2,4,8)";
         let sizes = sizes.ok_or_else(|| self.wrong("-count", &self.counts, expected))?;
-        self.words.set("--sizes", sizes.join(","));
         self.words.set("--loop-limits", "none");
         if self.benchmarks.is_empty() {
             self.benchmarks = self.program.suite.benchmarks.iter().collect();
@@ -190,6 +199,9 @@ impl Asked {
         if self.benchmarks.is_empty() {
             let nothing = "# note: nothing is measured: -exclude names all benchmarks\n";
             return Err(Stop::Help(nothing.into()));
+        }
+        if self.has(Numbers::has_lengths) {
+            self.words.set("--sizes", sizes.join(","));
         }
         let is_reduction = |numbers| numbers == Numbers::Reduction;
         if self.has(|numbers| numbers.has_lengths() && !is_reduction(numbers)) {

@@ -25,7 +25,10 @@ fn threads_counts_and_loops_are_options_of_ours() {
         ),
         (
             "IMB-MT BarrierMT -thread_level multiple --threads=4",
-            run("BarrierMT", &format!("{loops} {sizes} --thread-level multiple --threads=4")),
+            run(
+                "BarrierMT",
+                &format!("{loops} --loop-limits none --thread-level multiple --threads=4"),
+            ),
         ),
         (
             "IMB-MT BcastMT,ReduceMT -barrier special -datatype char -count 8 -repeat 20 -warmup 0",
@@ -53,14 +56,16 @@ fn threads_counts_and_loops_are_options_of_ours() {
     }
     let all = with_threads("IMB-MT").unwrap();
     assert_eq!(all.words.iter().filter(|word| word.starts_with("IMB-MT:")).count(), 10);
-    let noted = with_threads("IMB-MT BarrierMT -malloc_algo serial -window_size 2 -noheader")
-        .unwrap()
-        .notes;
+    let noted =
+        with_threads("IMB-MT BarrierMT -malloc_algo serial -window_size 2 -stride 1 -noheader")
+            .unwrap()
+            .notes;
     assert_eq!(
         noted,
         [
             "-malloc_algo serial has no effect: each thread makes its buffers itself",
             "-noheader has no effect: the head says what measured",
+            "-stride 1 has no effect: no benchmark between partners is named",
             "-window_size 2 has no effect: neither UniBandMT nor BiBandMT is named",
         ]
     );

@@ -11,9 +11,8 @@ use comet_core::definition::Definition;
 
 /// A point of `kernel` with two threads of each of two ranks.
 fn point(kernel: &str, divisor: u32) -> Record {
-    let Some(Record::Point(mut point)) =
-        of_windows("imb-mt", kernel, Definition::LoopMean, &[]).pop()
-    else {
+    let definition = if kernel == "bcast" { Definition::CallMean } else { Definition::LoopMean };
+    let Some(Record::Point(mut point)) = of_windows("imb-mt", kernel, definition, &[]).pop() else {
         unreachable!()
     };
     point.params.0.retain(|(name, _)| !["procs", "algorithm"].contains(&&**name));
@@ -28,7 +27,7 @@ fn point(kernel: &str, divisor: u32) -> Record {
     let n_samples = samples.shape[1];
     (samples.ranks, samples.shape) = (vec![0, 0, 1, 1], [4, n_samples]);
     let of_lane = |ns: u64| vec![ns; n_samples];
-    samples.data = [2000, 4000, 6000, 8000].map(of_lane).concat();
+    samples.data = [200_000, 400_000, 600_000, 800_000].map(of_lane).concat();
     Record::Point(point)
 }
 
