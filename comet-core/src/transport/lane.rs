@@ -107,7 +107,8 @@ pub fn run<S: Send, T: Transport, R: Send>(
                 })
             })
             .collect();
-        started.into_iter().map(|lane| lane.join().expect("a panic ends the job")).collect()
+        let joined = started.into_iter().map(thread::ScopedJoinHandle::join);
+        joined.map(|result| result.unwrap_or_else(|_| of.fail_job("a thread panicked"))).collect()
     })
 }
 

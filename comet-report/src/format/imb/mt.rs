@@ -9,7 +9,7 @@ use crate::record::{Point, PointStatus};
 use crate::suite::Numbers;
 use crate::suite::imb::{MT, WIDTH, titles};
 
-/// What distinguishes one table of a benchmark from another.
+/// Parameters by which tables of a benchmark differ.
 pub(super) const SPLITS: [&str; 3] = ["threads", "stride", "window"];
 
 /// True if `block` is of this part.
