@@ -26,8 +26,8 @@ const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
     (&["BI-08"], "IMB-MT PingPongMT -repeat 5 --ranks=3 --machine=./flat.toml", "", &["# #processes = 2 (threads: 1)\n"]),
     (&["BI-30"], ONE, "-stride 1 --ranks=4", &["\"stride\":1", "\"repetitions\":5"]),
     (&["BI-30"], ONE, "-count 1,100 -datatype char --ranks=2", &["\n            1 ", "\n          100 ", "\"datatype\":\"char\""]),
-    (&["BI-30"], ONE, "-barrier off --ranks=2", &["\"start\":\"none\""]),
-    (&["BI-30"], ONE, "-warmup 3 --ranks=2", &["\"warmup\":3"]),
+    (&["BI-30"], ONE, "-barrier off --ranks=2", &["\"sync\":\"none\",\"target\":"]),
+    (&["BI-30"], ONE, "-warmup 3 --ranks=2", &["\"warmup\":3,"]),
     (&["BI-30"], "IMB-MT UniBandMT -window_size 8 -repeat 5 --ranks=2 --machine=./flat.toml", "", &["# window_size = 8\n"]),
     (&["BI-30"], ONE, "-malloc_algo serial -malloc_align 4096 -check true -noheader --ranks=2", &["# note: -malloc_algo serial has no effect", "# note: -noheader has no effect"]),
 ];
