@@ -8,7 +8,7 @@ use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport as _};
 
 /// Threads of each rank.
-const N_THREADS: u64 = 3;
+const N_THREADS: usize = 3;
 
 /// Ranks of the samples of each case, and the sentences of those that failed.
 #[derive(Default)]
@@ -42,7 +42,7 @@ fn heard(n_ranks: usize, corrupt: Corrupt) -> Heard {
         ..Settings::of(Profile::Quick)
     };
     let value = |used: &AxisUse| match used.axis {
-        axis if *axis == THREADS => N_THREADS,
+        axis if *axis == THREADS => N_THREADS as u64,
         axis if *axis == LENGTH_BYTES => 24,
         axis if *axis == WINDOW => 4,
         axis if *axis == ELEMENT => 2,
@@ -73,8 +73,7 @@ fn each_thread_of_each_rank_is_verified_and_sampled() {
         // Of three ranks the last is in no pair.
         let is_of_pairs = ["pingpong", "pingping", "uniband", "biband"].contains(&name);
         let n_sampled = if is_of_pairs { 2 } else { 3 };
-        let expected: Vec<Rank> =
-            (0..n_sampled).flat_map(|rank| [rank; N_THREADS as usize]).collect();
+        let expected: Vec<Rank> = (0..n_sampled).flat_map(|rank| [rank; N_THREADS]).collect();
         assert_eq!(ranks, expected, "{name}");
     }
 }
