@@ -426,15 +426,34 @@ pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 mod tests {
     use super::*;
 
+    /// Holds the head of a table against one in the output of version 2021.11.
+    fn check_of(suite: &Suite, name: &str, head: &str) {
+        let benchmark = suite.find(name).unwrap();
+        let titles = titles(benchmark.numbers, benchmark.is_beside_work);
+        let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
+        assert_eq!(line, head, "{name}");
+    }
+
+    #[test]
+    fn columns_of_threads_are_those_of_the_real_program() {
+        let of_all = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let of_sync = " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let with_rate =
+            "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
+        let of_bands = "       #bytes #repetitions  t_avg[usec]   Mbytes/sec      Msg/sec";
+        for (name, head) in [
+            ("PingPongMT", with_rate),
+            ("ExchangeMT", with_rate),
+            ("BiBandMT", of_bands),
+            ("BarrierMT", of_sync),
+            ("AllReduceMT", of_all),
+        ] {
+            check_of(&MT, name, head);
+        }
+    }
+
     #[test]
     fn columns_are_those_of_the_real_program() {
-        // Heads of tables in the output of version 2021.11.
-        let check_of = |suite: &Suite, name: &str, head: &str| {
-            let benchmark = suite.find(name).unwrap();
-            let titles = titles(benchmark.numbers, benchmark.is_beside_work);
-            let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
-            assert_eq!(line, head, "{name}");
-        };
         let check = |name: &str, head: &str| check_of(&SUITE, name, head);
         check("PingPong", "       #bytes #repetitions      t[usec]   Mbytes/sec");
         check(
@@ -473,18 +492,6 @@ mod tests {
             ("Ibarrier_pure", of_sync),
         ] {
             check_of(&NBC, name, head);
-        }
-        let with_rate =
-            "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
-        let of_bands = "       #bytes #repetitions  t_avg[usec]   Mbytes/sec      Msg/sec";
-        for (name, head) in [
-            ("PingPongMT", with_rate),
-            ("ExchangeMT", with_rate),
-            ("BiBandMT", of_bands),
-            ("BarrierMT", of_sync),
-            ("AllReduceMT", of_all),
-        ] {
-            check_of(&MT, name, head);
         }
         check_of(&MPI4, "Bcast_persist", &format!("       #bytes{beside_work}"));
         check_of(&MPI4, "Barrier_persist_pure", of_sync);
