@@ -74,6 +74,7 @@ test_family() { # FAMILY
     step "$1: ranks end although MPI_Finalize does not return" ends_without_finalize
     step "$1: a whole job is launched three times, as one run" launches
     step "$1: thread levels are recorded, and one for other transports is refused" has_levels
+    step "$1 -n 2: threads of a rank have lanes of their own at MPI_THREAD_MULTIPLE, and are refused below" has_threads
     step "$1: ranks 0 and 1 time the cache line that they share, if each has a core" times_line
     step "$1: the file of algorithms is obeyed, length by length" obeys_selection "$1"
     step "$1: a program measures over a communicator of its own" measures_inside "target/$1/debug/examples/inside_mpi"
@@ -325,6 +326,17 @@ has_levels() {
     grep -q '"thread_level":"funneled"' "$file-2.jsonl"
     ends_with 2 "$comet_run" barrier -t shm --thread-level single
     prints 1 'is for -t mpi'
+}
+
+has_threads() {
+    local file="$scratch/$mpirun-threads.jsonl"
+    launch 2 check imb-mt --thread-level multiple
+    ends_with 0 launch 2 IMB-MT -thread_level multiple -count 1,2048 -repeat 10 -warmup 2 --threads=2 --out "$file"
+    prints 10 '^# #processes = 2 \\(threads: 2\\)$'
+    "$comet_run" validate "$file"
+    grep -q '"ranks":\[0,0,1,1\]' "$file"
+    ends_with 6 launch 2 imb-mt/pingpong -s 8 --threads 2 --out none
+    prints 1 'threads need MPI_THREAD_MULTIPLE'
 }
 
 # The library runs with the file that algorithms makes for it, and an impossible choice in that file

@@ -3,7 +3,7 @@
 mod laps;
 mod made;
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use crate::collective::Graph;
 use crate::conformance::Broken;
@@ -16,7 +16,7 @@ use crate::layout::Blocks;
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
-use crate::transport::{Rank, Tag, Transport, Usage};
+use crate::transport::{Lane, Rank, Tag, Transport, Usage};
 
 pub use laps::Laps;
 
@@ -50,7 +50,7 @@ pub struct Method<'a> {
     /// Capabilities that the transport promises and lacks.
     pub broken: Option<&'a Broken>,
     /// Rounds of busy work per millisecond, once that is known.
-    pub rounds_per_ms: Option<&'a OnceCell<u64>>,
+    pub rounds_per_ms: Option<&'a OnceLock<u64>>,
 }
 
 /// Repetitions of a rank between two clock reads.
@@ -207,7 +207,8 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Checks after `n_runs` runs of an operation.
     pub fn checker(&self, n_runs: u64) -> Checker {
-        Checker::new(n_runs, self.corrupt).of_blocks(self.blocks)
+        let lane = self.transport.lane().map_or(0, Lane::number);
+        Checker::new(n_runs, self.corrupt).of_blocks(self.blocks).in_lane(lane)
     }
 
     /// Runs of the operation of `series` in one measurement.
@@ -467,13 +468,20 @@ impl<'a, T: Transport> Context<'a, T> {
         }
     }
 
-    /// Barriers of all ranks before the first clock read: as many as the method wants, with those of a
-    /// common start.
+    /// A meeting of all threads of the rank, and barriers of all ranks before the first clock read: as many
+    /// as the method wants, with those of a common start.
     #[inline]
     fn line_up(&self, series: usize) -> Result<()> {
+        self.meet();
         let n_barriers = if self.all_repeat { self.method.n_barriers } else { 0 };
         let of_start = if self.starts_together(series) { self.pace.sync.n_barriers() } else { 0 };
         (of_start..n_barriers).try_for_each(|_| self.transport.barrier())
+    }
+
+    /// Waits for the other threads of the rank, if it has several.
+    #[inline]
+    fn meet(&self) {
+        self.transport.lane().iter().for_each(|lane| lane.meet());
     }
 
     pub(crate) fn starts_together(&self, series: usize) -> bool {
@@ -488,6 +496,7 @@ impl<'a, T: Transport> Context<'a, T> {
         if !self.starts_together(series) {
             return Ok(None);
         }
+        self.meet();
         let (t, pace, method) = (self.meeting, self.pace, self.method);
         let due_ns = pace.sync.start(t, pace.window_ns, method.clock)?;
         if pace.skew_ns > 0 {

@@ -21,8 +21,8 @@ use crate::file::{NoFile, Plan};
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Group, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, SendMode,
-    Source, Status, Tag, Transport, require_rank, require_source,
+    ClockInfo, Group, Lane, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport,
+    SendMode, Source, Status, Tag, Transport, lane, require_rank, require_source,
 };
 use crate::window::Memory;
 
@@ -73,6 +73,16 @@ struct Shared {
     windows: Windows,
     start: Instant,
     corrupt: Corrupt,
+    /// That of lanes, by the context of their group, its first rank and their number.
+    lanes: Mutex<HashMap<(u32, Rank, usize), Arc<Shared>>>,
+}
+
+impl Shared {
+    fn new(n_ranks: usize, start: Instant, corrupt: Corrupt) -> Self {
+        let inboxes = (0..n_ranks).map(|_| Inbox::default()).collect();
+        let (windows, lanes) = (Windows::default(), Mutex::default());
+        Self { inboxes, windows, start, corrupt, lanes }
+    }
 }
 
 /// Name of a posted receive.
@@ -85,6 +95,7 @@ pub struct Local {
     topology: Topology,
     shared: Arc<Shared>,
     own: Rc<Own>,
+    lane: Option<Lane>,
 }
 
 /// The state of one rank in the whole job.
@@ -188,15 +199,14 @@ pub fn run_corrupting<R: Send>(
     f: impl Fn(&Local) -> R + Sync,
 ) -> Vec<R> {
     let n_ranks = topology.n_ranks();
-    let inboxes = (0..n_ranks).map(|_| Inbox::default()).collect();
-    let shared =
-        Arc::new(Shared { inboxes, windows: Windows::default(), start: Instant::now(), corrupt });
+    let shared = Arc::new(Shared::new(n_ranks, Instant::now(), corrupt));
     let rank_main = |rank| {
         f(&Local {
             group: Group::whole(rank, n_ranks),
             topology: topology.clone(),
             shared: Arc::clone(&shared),
             own: Rc::new(Own { rank, started_ns: elapsed_ns(shared.start), ..Own::default() }),
+            lane: None,
         })
     };
     std::thread::scope(|threads| {
@@ -505,8 +515,34 @@ impl Transport for Local {
         let part = self.group.split(self, colour, key)?;
         Ok(part.map(|group| {
             let (topology, shared) = (group.topology(&self.topology), Arc::clone(&self.shared));
-            Self { group, topology, shared, own: Rc::clone(&self.own) }
+            Self { group, topology, shared, own: Rc::clone(&self.own), lane: self.lane.clone() }
         }))
+    }
+
+    /// Each lane is a job of its own, whose ranks have the numbers of this group.
+    fn on_lanes<R: Send>(&self, n: usize, body: impl Fn(&Self) -> R + Sync) -> Result<Vec<R>> {
+        let (rank, n_ranks, topology) = (self.rank(), self.n_ranks(), &self.topology);
+        let Shared { start, corrupt, lanes, .. } = &*self.shared;
+        let mut lanes = lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_lane = |number| {
+            let place = (self.group.context(), self.group.global(0), number);
+            let new = || Arc::new(Shared::new(n_ranks, *start, *corrupt));
+            Arc::clone(lanes.entry(place).or_insert_with(new))
+        };
+        let shared: Vec<Arc<Shared>> = (0..n).map(of_lane).collect();
+        drop(lanes);
+        let make = |lane, shared| Self {
+            group: Group::whole(rank, n_ranks),
+            topology: topology.clone(),
+            shared,
+            own: Rc::new(Own { rank, ..Own::default() }),
+            lane: Some(lane),
+        };
+        Ok(lane::run(self, shared, make, body))
+    }
+
+    fn lane(&self) -> Option<&Lane> {
+        self.lane.as_ref()
     }
 
     fn global_rank(&self, rank: Rank) -> Rank {

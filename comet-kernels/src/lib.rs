@@ -13,6 +13,7 @@
 //!   imb-rma      those of windows whose epochs are locks
 //!   imb-io       those of files
 //!   imb-p2p      those of messages between all ranks
+//!   imb-mt       those of several threads of each rank
 //!   osu          the OSU micro-benchmarks beyond these
 //!   skampi       the patterns of SKaMPI, by other calls each
 //!   patterns     communication patterns of scientific computing
@@ -42,6 +43,7 @@ pub mod health;
 pub mod imb;
 pub mod imb_ext;
 pub mod imb_io;
+pub mod imb_mt;
 pub mod imb_nbc;
 pub mod imb_p2p;
 pub mod imb_rma;
@@ -67,7 +69,7 @@ use comet_core::transport::Transport;
 pub type Suite<T> = &'static [&'static dyn Kernel<T>];
 
 /// All suites, in reading order.
-pub fn suites<T: Transport>() -> [Suite<T>; 15] {
+pub fn suites<T: Transport>() -> [Suite<T>; 16] {
     [
         comet::kernels(),
         naive::kernels(),
@@ -81,6 +83,7 @@ pub fn suites<T: Transport>() -> [Suite<T>; 15] {
         imb_rma::kernels(),
         imb_io::kernels(),
         imb_p2p::kernels(),
+        imb_mt::kernels(),
         osu::kernels(),
         skampi::kernels(),
         patterns::kernels(),

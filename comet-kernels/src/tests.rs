@@ -1,6 +1,7 @@
 //! Tests of all kernels of this crate together, over ranks that are threads.
 
 mod buffers;
+mod threads;
 
 use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
@@ -61,6 +62,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
         _ if case.info.suite == "imb-rma" && case.info.name.starts_with("bidir") => n_ranks - 2,
+        _ if case.info.suite == "imb-mt" && case.info.name.starts_with("ping") => n_ranks % 2,
         _ if matches!(case.info.name, "uniband" | "biband" | "bisection") => n_ranks % 2,
         _ if matches!(case.info.name, "mbw_mr" | "multi_lat") => n_ranks - n_ranks / 2,
         _ => 0,
@@ -85,7 +87,7 @@ fn every_kernel_that_moves_data_notices_messages_that_arrive_wrong() {
         let (info, resends) = (trial.case.info, trial.notices_wrong_messages());
         let expected = match (info.suite, info.name) {
             ("imb", "pingping" | "sendrecv" | "exchange") => false,
-            ("imb", _) => resends,
+            ("imb", _) | ("imb-mt", _) => resends,
             ("patterns", name) => name == "ring",
             (_, "echo" | "exchange" | "contention" | "overlap" | "injection" | "pairs") => true,
             (_, "comms1" | "comms2" | "poly3") => true,

@@ -80,6 +80,8 @@ pub struct Kept {
 /// The guard of a rank.
 pub(crate) struct Guard<'a> {
     pub(crate) vitals: &'a Vitals,
+    /// Notes of the lanes of the rank.
+    pub(crate) lanes: &'a [Vitals],
     pub(crate) on_failure: OnFailure,
 }
 
@@ -137,16 +139,36 @@ impl Guard<'_> {
     /// Looks until `rank` has ended; ends it if it does not go on.
     pub(crate) fn watch(&self, rank: &RankProcess) {
         let mut sight = Sight::new(Instant::now());
+        let mut of_lanes = Vec::new();
         while rank.is_there() {
             thread::sleep(TICK);
             sight.update(Instant::now(), self.vitals, || rank.state());
-            if let Some(failure) = self.judge(&sight) {
+            let failure = self.judge(&sight).or_else(|| self.look_at_lanes(&mut of_lanes));
+            if let Some(failure) = failure {
                 self.conclude(rank, &failure);
             }
             if Vitals::unpack(sight.words).0 == Phase::GivingUp && sight.waited() > GIVING_UP {
                 rank.end(self.vitals, GAVE_UP);
             }
         }
+    }
+
+    /// The failure of a lane that waits for too long; `sights` are those of the lanes so far.
+    fn look_at_lanes(&self, sights: &mut Vec<Sight>) -> Option<JobFailure> {
+        let has_begun = |lane: &&Vitals| Vitals::unpack(lane.words()).0 != Phase::Joining;
+        let now = Instant::now();
+        for (index, vitals) in self.lanes.iter().take_while(has_begun).enumerate() {
+            if index == sights.len() {
+                sights.push(Sight::new(now));
+            }
+            // The state of the process is that of the rank.
+            sights[index].update(now, vitals, ProcessState::default);
+            let failure = Guard { vitals, lanes: &[], ..*self }.judge(&sights[index]);
+            if failure.is_some() {
+                return failure;
+            }
+        }
+        None
     }
 
     /// Reports `failure` and ends the rank.
@@ -199,21 +221,13 @@ impl Guard<'_> {
             }
             _ => return None,
         };
-        let (name, time_s) = (self.name(), time.as_secs_f64());
+        let (name, time_s) = (self.vitals.name(), time.as_secs_f64());
         let own = self.vitals.own_code().filter(|_| code == FINALIZE_STALLED);
         let end = own.map(|code| format!(" (all results are written; it ends with code {code})"));
         let end = end.unwrap_or_default();
         let message = format!("{name}{how}{during}, for {time_s:.1} s so far{end}");
         let rank = self.vitals.n_ranks().map(|_| self.vitals.rank());
         Some(JobFailure { rank, code, signal, message })
-    }
-
-    /// The rank in a sentence.
-    fn name(&self) -> String {
-        match self.vitals.n_ranks() {
-            Some(n_ranks) => format!("rank {} of {n_ranks}", self.vitals.rank()),
-            None => "a rank".into(),
-        }
     }
 
     /// Longest time in a wait after a signal.
@@ -269,7 +283,7 @@ mod tests {
         n_ticks: u32,
         state: impl Fn(u32) -> ProcessState,
     ) -> Option<JobFailure> {
-        let guard = Guard { vitals, on_failure: |_, _| 1 };
+        let guard = Guard { vitals, lanes: &[], on_failure: |_, _| 1 };
         let start = Instant::now();
         let mut sight = Sight::new(start);
         let judge = |tick: u32| {
@@ -293,6 +307,22 @@ mod tests {
                  comet/echo hops=1 length_bytes=8, for 2.2 s so far"
             )
         );
+    }
+
+    #[test]
+    fn a_lane_that_waits_too_long_is_told_with_its_thread() {
+        let [rank, first, second, idle] = [vitals(1), vitals(1), vitals(1), Vitals::default()];
+        second.begin_lane(1, &rank);
+        second.enter(WAITING);
+        let lanes = [first, second, idle];
+        let guard = Guard { vitals: &rank, lanes: &lanes, on_failure: |_, _| 1 };
+        let mut sights = Vec::new();
+        assert!(guard.look_at_lanes(&mut sights).is_none());
+        assert_eq!(sights.len(), 2, "the third has not begun");
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+        sights[1].since = long_ago;
+        let message = guard.look_at_lanes(&mut sights).unwrap().message;
+        assert!(message.starts_with("rank 1 of 2, thread 1, waits for up to 8 bytes"), "{message}");
     }
 
     #[test]

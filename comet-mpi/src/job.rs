@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use comet_core::job::panic_text;
@@ -19,7 +20,7 @@ use crate::guard::{Guard, OnFailure};
 use crate::level::ThreadLevel;
 use crate::native::{self, Comm, Failure, Library};
 use crate::transport::Mpi;
-use crate::vitals::{Phase, Vitals};
+use crate::vitals::{Pages, Phase, Vitals};
 
 /// Error of a process that could not become a rank.
 #[derive(Debug, thiserror::Error)]
@@ -65,8 +66,8 @@ impl From<Failure> for JoinError {
 /// [`join`] has initialised it.
 pub struct Job {
     comm: Rc<Comm>,
-    library: Rc<Library>,
-    vitals: &'static Vitals,
+    library: Arc<Library>,
+    pages: &'static Pages,
     on_failure: OnFailure,
     rank: Rank,
     n_ranks: usize,
@@ -172,13 +173,14 @@ impl<'a> RunConfig<'a> {
 /// If MPI was initialised before in this process, if the library fails or grants less than the
 /// thread level, or if the system refuses the guard.
 pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
-    let vitals = native::shared_vitals().map_err(io::Error::from)?;
+    let pages = native::shared_vitals().map_err(io::Error::from)?;
+    let vitals = &pages.of_rank;
     if let Some((rank, n_ranks)) = config.number {
         vitals.number(rank, n_ranks);
     }
     vitals.limit(config.watchdog);
     native::obey(vitals)?;
-    let guard = Guard { vitals, on_failure: config.on_failure };
+    let guard = Guard { vitals, lanes: &pages.of_lanes, on_failure: config.on_failure };
     let guard = native::fork(|rank| guard.watch(rank)).map_err(io::Error::from)?;
     let before_ns = clock::now_ns();
     let library = Library::initialise(config.level, vitals, guard).ok_or(JoinError::Again)?;
@@ -186,7 +188,7 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
     if library.level < config.level {
         return Err(JoinError::Level { asked: config.level, granted: library.level });
     }
-    let job = Job::of(Comm::duplicate_world()?, library, vitals, config.on_failure)?;
+    let job = Job::of(Comm::duplicate_world()?, library, pages, config.on_failure)?;
     Ok(Job { startup_ns, ..job })
 }
 
@@ -200,9 +202,9 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
 /// # Errors
 /// If MPI is not initialised, or if the library fails.
 pub fn adopt(comm: &SimpleCommunicator, on_failure: OnFailure) -> Result<Job, JoinError> {
-    let vitals = native::shared_vitals().map_err(io::Error::from)?;
-    let library = Library::of_program(vitals).ok_or(JoinError::NotInitialised)?;
-    Job::of(Comm::duplicate_of(comm)?, library, vitals, on_failure)
+    let pages = native::shared_vitals().map_err(io::Error::from)?;
+    let library = Library::of_program(&pages.of_rank).ok_or(JoinError::NotInitialised)?;
+    Job::of(Comm::duplicate_of(comm)?, library, pages, on_failure)
 }
 
 impl Job {
@@ -210,16 +212,17 @@ impl Job {
     fn of(
         comm: Comm,
         library: Library,
-        vitals: &'static Vitals,
+        pages: &'static Pages,
         on_failure: OnFailure,
     ) -> Result<Self, JoinError> {
+        let vitals = &pages.of_rank;
         let job = Self {
             rank: comm.rank()?,
             n_ranks: comm.n_ranks()?,
             n_ranks_here: comm.n_ranks_here()?,
             comm: Rc::new(comm),
-            library: Rc::new(library),
-            vitals,
+            library: Arc::new(library),
+            pages,
             on_failure,
             startup_ns: None,
         };
@@ -253,26 +256,26 @@ impl Job {
     /// rank's own.
     pub fn agree(&self, code: u8) -> u8 {
         let mut of_rank_0 = [code];
-        self.vitals.enter(Waiting::Collective(Source::Any));
+        self.vitals().enter(Waiting::Collective(Source::Any));
         let outcome = self.comm.broadcast(&mut of_rank_0, 0);
-        self.vitals.leave();
+        self.vitals().leave();
         outcome.map_or(code, |()| of_rank_0[0])
     }
 
     /// Notes the beginning of the paths of files, that of rank 0, on all ranks.
     fn keep_files(&self, files: Option<&Path>) {
-        let Some(files) = files else { return self.vitals.keep_files(&[]) };
+        let Some(files) = files else { return self.vitals().keep_files(&[]) };
         let own = files.as_os_str().as_bytes();
         // One length for all ranks, whatever that of rank 0 is.
         let mut bytes = [0; 1024];
         if let Some(start) = bytes.get_mut(..own.len()) {
             start.copy_from_slice(own);
         }
-        self.vitals.enter(Waiting::Collective(Source::Any));
+        self.vitals().enter(Waiting::Collective(Source::Any));
         let told = self.comm.broadcast(&mut bytes, 0);
-        self.vitals.leave();
+        self.vitals().leave();
         let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        self.vitals.keep_files(if told.is_ok() { &bytes[..length] } else { &[] });
+        self.vitals().keep_files(if told.is_ok() { &bytes[..length] } else { &[] });
     }
 
     /// Runs `rank_main` on this rank; returns rank 0's code, or if that is 0 the largest of all
@@ -284,13 +287,13 @@ impl Job {
     /// If the topology is not one of the job's number of ranks.
     pub fn run(&self, config: &RunConfig<'_>, rank_main: impl FnOnce(&Mpi) -> u8) -> u8 {
         assert_eq!(config.topology.n_ranks(), self.n_ranks, "ranks of the topology");
-        self.vitals.limit(config.watchdog);
-        self.vitals.keep(config.results);
+        self.vitals().limit(config.watchdog);
+        self.vitals().keep(config.results);
         self.keep_files(config.files);
         let mut mpi = Mpi::new(self, config.topology.clone());
         // Signals are the program's own where that has initialised MPI.
         if !self.library.is_of_program()
-            && let Err(error) = native::listen(self.vitals)
+            && let Err(error) = native::listen(self.vitals())
         {
             mpi.fail_job(&format!("it cannot listen to signals: {error}"));
         }
@@ -310,7 +313,7 @@ impl Job {
     /// Notes that this rank has done its work, and ends with `code`: so it does even if
     /// `MPI_Finalize` does not return.
     pub fn end_with(&self, code: u8) {
-        self.vitals.end_with(code);
+        self.vitals().end_with(code);
     }
 
     /// The clock before and after `MPI_Init_thread`, if this process called it.
@@ -322,12 +325,17 @@ impl Job {
         &self.comm
     }
 
-    pub(crate) fn library(&self) -> &Rc<Library> {
+    pub(crate) fn library(&self) -> &Arc<Library> {
         &self.library
     }
 
     pub(crate) fn vitals(&self) -> &'static Vitals {
-        self.vitals
+        &self.pages.of_rank
+    }
+
+    /// The notes of the lanes of this rank.
+    pub(crate) fn lanes(&self) -> &'static [Vitals] {
+        &self.pages.of_lanes
     }
 
     pub(crate) fn on_failure(&self) -> OnFailure {

@@ -6,7 +6,8 @@ use mpi::Threading;
 
 /// A thread level, in the order of what it allows (section 11.6 of the MPI standard).
 ///
-/// CoMet makes its calls from one thread whatever the level is. Some libraries take locks, and are
+/// CoMet makes its calls from one thread whatever the level is, but for the threads of a rank in lanes, which
+/// need [`Multiple`](Self::Multiple). Some libraries take locks, and are
 /// slower, above [`Single`](Self::Single).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ThreadLevel {

@@ -2,6 +2,7 @@
 
 mod collective;
 mod file;
+mod lane;
 mod modes;
 mod prepared;
 mod request;
@@ -22,7 +23,7 @@ use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Group, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
+    ClockInfo, Group, Lane, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
     Status, Tag, Transport, Usage, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
@@ -49,7 +50,7 @@ const NAP: Duration = Duration::from_millis(1);
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
 pub struct Mpi {
     comm: Rc<Comm>,
-    library: Rc<Library>,
+    library: Arc<Library>,
     group: Group,
     topology: Topology,
     is_one_node: bool,
@@ -57,6 +58,12 @@ pub struct Mpi {
     clock_domain: u64,
     startup_ns: Option<[u64; 2]>,
     vitals: &'static Vitals,
+    /// Notes of the lanes of this rank; none in a lane.
+    of_lanes: &'static [Vitals],
+    /// Communicators of the lanes made so far.
+    lanes: RefCell<Vec<Comm>>,
+    /// The place of this transport among the lanes of its rank.
+    lane: Option<Lane>,
     on_failure: OnFailure,
     /// The lines of ranks 0 and 1 of the whole job, where these two can share some.
     lines: Option<Pair>,
@@ -92,7 +99,7 @@ impl Mpi {
     pub(crate) fn new(job: &Job, topology: Topology) -> Self {
         Self {
             comm: Rc::clone(job.comm()),
-            library: Rc::clone(job.library()),
+            library: Arc::clone(job.library()),
             group: Group::whole(job.rank(), job.n_ranks()),
             topology,
             is_one_node: job.is_one_node(),
@@ -100,6 +107,9 @@ impl Mpi {
             clock_domain: clock::domain(CLOCK, job.rank()),
             startup_ns: job.startup_ns(),
             vitals: job.vitals(),
+            of_lanes: job.lanes(),
+            lanes: RefCell::default(),
+            lane: None,
             on_failure: job.on_failure(),
             lines: None,
             set: Cell::default(),
@@ -120,13 +130,15 @@ impl Mpi {
     fn part(&self, group: Group, comm: Rc<Comm>, neighbours: Option<Arc<Neighbours>>) -> Self {
         Self {
             comm,
-            library: Rc::clone(&self.library),
+            library: Arc::clone(&self.library),
             topology: group.topology(&self.topology),
             group,
             lines: None,
             set: Cell::default(),
             neighbours,
             graph: RefCell::default(),
+            lanes: RefCell::default(),
+            lane: self.lane.clone(),
             windows: OnceCell::new(),
             ..*self
         }
@@ -318,9 +330,9 @@ impl RawTransport for Mpi {
     }
 
     fn fail_job(&self, reason: &str) -> ! {
-        let (rank, n_ranks) = (self.global_rank(self.rank()), self.n_ranks_of_job);
+        let (rank, name) = (self.global_rank(self.rank()), self.vitals.name());
         let during = self.vitals.during();
-        let message = format!("rank {rank} of {n_ranks} gave up{during}: {reason}");
+        let message = format!("{name} gave up{during}: {reason}");
         let failure = JobFailure::of_rank(rank, "rank_gave_up", message);
         self.vitals.begin(Phase::GivingUp);
         native::abort((self.on_failure)(&failure, &self.vitals.kept()))
@@ -380,6 +392,16 @@ impl Transport for Mpi {
     fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
         let comm = self.call_of_all(Source::Any, |comm| comm.with_layout(blocks))?;
         Ok(self.part(self.group.clone(), Rc::new(comm), None))
+    }
+
+    /// `MPI_Comm_dup` for each lane, at `MPI_THREAD_MULTIPLE`.
+    fn on_lanes<R: Send>(&self, n: usize, body: impl Fn(&Self) -> R + Sync) -> Result<Vec<R>> {
+        self.in_threads(n, body)
+    }
+
+    #[inline]
+    fn lane(&self) -> Option<&Lane> {
+        self.lane.as_ref()
     }
 
     fn graph_time_ns(&self) -> Option<f64> {

@@ -1,4 +1,5 @@
-//! The page that a rank shares with its guard: what the rank waits for, and in what.
+//! The page that a rank shares with its guard: what the rank waits for, and in what; and one for each of
+//! its lanes.
 //!
 //! The rank writes and the guard, another process, reads. There are no locks in it, since either
 //! of the two may be killed at any time, and no pointers.
@@ -20,6 +21,8 @@ use crate::guard::Kept;
 const LENGTH_BITS: u32 = 40;
 /// Marks an end whose code is below it.
 const ENDS: u32 = 1 << 8;
+/// The most lanes of a rank.
+pub(crate) const MAX_LANES: usize = 64;
 /// Readings of a text that changes meanwhile.
 const N_TRIES: usize = 3;
 
@@ -53,6 +56,8 @@ pub(crate) struct Vitals {
     rank: AtomicUsize,
     /// Number of ranks; 0 where nobody knows it yet.
     n_ranks: AtomicUsize,
+    /// The number of the lane and 1 more; 0 for the rank itself.
+    lane: AtomicUsize,
     /// Number of the signal that asked the job to end, or 0.
     signal: AtomicI32,
     /// [`ENDS`] and the exit code, once the guard has decided on the end.
@@ -72,7 +77,36 @@ pub(crate) struct Vitals {
 
 const _: () = assert!(size_of::<Vitals>() <= 4096, "the notes fit into one page");
 
+/// The notes of a rank and of its lanes. Pages of lanes that never were take no memory.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) of_rank: Vitals,
+    pub(crate) of_lanes: [Vitals; MAX_LANES],
+}
+
 impl Vitals {
+    /// Makes these the notes of lane number `lane` of the rank with the notes `of`, which runs from here on.
+    pub(crate) fn begin_lane(&self, lane: usize, of: &Self) {
+        self.lane.store(lane + 1, Ordering::Relaxed);
+        self.number(of.rank(), of.n_ranks().unwrap_or(0));
+        self.limit(of.watchdog());
+        let Kept { results, files } = of.kept();
+        self.keep(results.as_deref());
+        self.keep_files(files.as_ref().map_or(&[], |files| files.as_os_str().as_bytes()));
+        self.annotate(&of.activity(), of.allowance_ns.load(Ordering::Relaxed));
+        self.begin(Phase::Running);
+    }
+
+    /// The rank in a sentence, with its thread where it has several.
+    pub(crate) fn name(&self) -> String {
+        let Some(n_ranks) = self.n_ranks() else { return "a rank".into() };
+        let rank = format!("rank {} of {n_ranks}", self.rank());
+        match self.lane.load(Ordering::Relaxed) {
+            0 => rank,
+            lane => format!("{rank}, thread {},", lane - 1),
+        }
+    }
+
     /// Notes that the rank waits. Between [`enter`](Self::enter) and [`leave`](Self::leave) lies
     /// one MPI call.
     #[inline]
@@ -205,10 +239,14 @@ impl Vitals {
         Some(self.signal.load(Ordering::Relaxed)).filter(|number| *number > 0)
     }
 
+    /// The kernel and case at hand, or nothing.
+    fn activity(&self) -> String {
+        String::from_utf8_lossy(&self.activity.get()).into_owned()
+    }
+
     /// ` during ACTIVITY`, or nothing.
     pub(crate) fn during(&self) -> String {
-        let activity = self.activity.get();
-        let activity = String::from_utf8_lossy(&activity);
+        let activity = self.activity();
         if activity.is_empty() { String::new() } else { format!(" during {activity}") }
     }
 
@@ -308,6 +346,21 @@ mod tests {
         vitals.keep(Some(Path::new(&"x".repeat(4000))));
         vitals.keep_files(&[b'x'; 4000]);
         assert_eq!(vitals.kept(), Kept::default());
+    }
+
+    #[test]
+    fn notes_of_a_lane_begin_with_those_of_its_rank() {
+        let [rank, lane] = [(); 2].map(|()| Vitals::default());
+        assert_eq!(rank.name(), "a rank");
+        rank.number(1, 2);
+        rank.limit(Some(Duration::from_secs(2)));
+        rank.keep(Some(Path::new("r.jsonl")));
+        rank.annotate("a case", 7);
+        lane.begin_lane(0, &rank);
+        assert_eq!(lane.name(), "rank 1 of 2, thread 0,");
+        assert_eq!((lane.during(), lane.allowance()), (rank.during(), rank.allowance()));
+        assert_eq!((lane.kept(), lane.watchdog()), (rank.kept(), rank.watchdog()));
+        assert_eq!(Vitals::unpack(lane.words()), (Phase::Running, None));
     }
 
     #[test]

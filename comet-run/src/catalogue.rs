@@ -9,7 +9,7 @@ pub(crate) use comet_suites::infos;
 pub(crate) const DEFAULT_SUITES: &[&str] = &["comet", "matrix"];
 
 /// Suites in reading order, and their contents.
-const SUITES: [(&str, &str); 16] = [
+const SUITES: [(&str, &str); 17] = [
     ("comet", "low-level kernels of the CoMet thesis (1993)"),
     ("matrix", "operations of the CoMet thesis on a matrix in blocks on a mesh of ranks"),
     ("naive", "collectives over point-to-point messages, a baseline for those of a transport"),
@@ -23,6 +23,7 @@ const SUITES: [(&str, &str); 16] = [
     ("imb-rma", "IMB-RMA: windows whose epochs are locks"),
     ("imb-io", "IMB-IO: files of each rank and of all, alone and together"),
     ("imb-p2p", "IMB-P2P: messages between all ranks, also by lot and on stencils"),
+    ("imb-mt", "IMB-MT: messages and collectives of several threads of each rank"),
     ("osu", "OSU micro-benchmarks without an equivalent above"),
     ("skampi", "patterns of SKaMPI: modes of sends and ways to receive, each by its own calls"),
     (

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use comet_core::driver::Settings;
 use comet_core::kernel::{
     Axis, AxisKind, AxisUse, Case, Class, DATATYPE, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
-    LOCAL_N, PROCS, Participants, Profile, VECTOR_LENGTH,
+    LOCAL_N, PROCS, Participants, Profile, THREADS, VECTOR_LENGTH,
 };
 use comet_core::sweep;
 use comet_core::topology::Topology;
@@ -176,6 +176,7 @@ fn overrides(cases: &CaseArgs) -> anyhow::Result<Vec<Override>> {
         ("--vector-lengths", &VECTOR_LENGTH, &cases.vector_lengths),
         ("--local-n", &LOCAL_N, &cases.local_n),
         ("--hops", &HOPS, &cases.hops),
+        ("--threads", &THREADS, &cases.threads),
     ];
     let shorthands = shorthands.into_iter().filter_map(|(option, axis, values)| {
         let (option, values) = (option.into(), values.clone()?);
@@ -290,6 +291,23 @@ impl Override {
         }
     }
 
+    /// Refuses several threads beside kernels that have one: the thread level is that of the run.
+    fn require_alone(
+        &self,
+        kernels: &[&'static KernelInfo],
+        topologies: &[Topology],
+    ) -> anyhow::Result<()> {
+        let varies = |info: &&KernelInfo| info.axes.iter().any(|used| used.axis == self.axis);
+        let Some(other) = kernels.iter().find(|info| !varies(info)) else { return Ok(()) };
+        if *self.axis != THREADS || self.parse(&topologies[0])?.iter().all(|n| *n < 2) {
+            return Ok(());
+        }
+        let other = other.id();
+        Err(self.refuse(&format!(
+            "{other} has one thread, and is not measured beside kernels of several (select kernels of imb-mt alone)"
+        )))
+    }
+
     fn refuse(&self, reason: &str) -> anyhow::Error {
         exit::usage(format!("{}: {reason}", self.option))
     }
@@ -371,6 +389,7 @@ pub(crate) fn admit(
             );
         }
         if varied.contains(axis.name) {
+            change.require_alone(kernels, topologies)?;
             continue;
         }
         if change.is_required {

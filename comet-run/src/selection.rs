@@ -18,8 +18,8 @@ use crate::exit;
 
 /// Names of quantities and of operations of MPI, and the kernels that measure them.
 const COMMON: [(&str, &str); 2] = [("latency", "comet/echo"), ("bandwidth", "osu/bw")];
-/// The suite whose names mean kernels of other suites that have them too.
-const LAST_SUITE: &str = "imb-p2p";
+/// Suites whose names mean kernels of other suites that have them too, those of the last one at last.
+const LAST_SUITES: [&str; 2] = ["imb-p2p", "imb-mt"];
 /// The most names that are suggested instead of one that is not there.
 const MAX_GUESSES: usize = 3;
 /// Operations that no kernel measures, and the nearest kernel with what it does.
@@ -103,7 +103,7 @@ fn called(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<&'static KernelI
     };
     let called: Vec<_> = catalogue.iter().filter(is_called).copied().collect();
     let called = prefer(&called, |suite| DEFAULT_SUITES.contains(&suite));
-    prefer(&called, |suite| suite != LAST_SUITE)
+    LAST_SUITES.iter().rev().fold(called, |called, last| prefer(&called, |suite| suite != *last))
 }
 
 fn find_glob(
@@ -354,6 +354,20 @@ mod tests {
         check(&NAIVE, &["naive/barrier"]);
         check(&IMB, &["imb/twice"]);
         check(&P2P, &["imb-p2p/pingpong", "IMB-P2P:PingPong", "IMB-P2P:Once"]);
+    }
+
+    #[test]
+    fn names_in_several_suites_of_imb_mean_the_kernel_of_one() {
+        for (name, id) in [
+            ("bcast", "imb/bcast"),
+            ("pingping", "imb/pingping"),
+            ("sendrecv", "imb/sendrecv"),
+            ("uniband", "imb/uniband"),
+            ("unirandom", "imb-p2p/unirandom"),
+            ("pingpingmt", "imb-mt/pingping"),
+        ] {
+            assert_eq!(select_one(name, &catalogue::infos()).unwrap().id(), id, "{name}");
+        }
     }
 
     #[test]

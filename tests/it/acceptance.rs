@@ -51,7 +51,7 @@ const ROWS: &[Row] = &[
     (&[1], "IMB-EXT -list", 0, &["List of benchmarks:\nIMB-EXT:\n    Accumulate\n"]),
     (&[1], "IMB-IO -list", 0, &["List of benchmarks:\nIMB-IO:\n    C_IRead_Expl\n"]),
     (&[1], "IMB-MPI4 -list", 0, &["List of benchmarks:\nIMB-MPI4:\n    Allgather_persist (non-default)\n    Allgather_persist_pure (non-default)\n    Allgatherv_persist\n"]),
-    (&[1], "IMB-MT", 2, &["IMB-MT is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are"]),
+    (&[1], "IMB-GPU", 2, &["IMB-GPU is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT are"]),
     (&[2, 5, 164], ALL, 0, &["# Benchmarking Bcast \n", COLLECTIVE]),
     (&[3, 153, 161], ALL, 0, &["# Benchmarking PingPong \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n"]),
     (&[4, 163], ALL, 0, &["# Benchmarking Sendrecv \n# #processes = 4 \n", PARALLEL]),

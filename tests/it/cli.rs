@@ -147,7 +147,7 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         plan shift -n 4 --axis direction=up => --axis direction: 'up' is not one of north, east (write some of these)
         plan echo -n 4 --axis hops=9        => --axis hops: 9 is above the largest value here, 2 (write 0..max)
         plan echo -n 4 --hops 9             => --hops: 9 is above the largest value here, 2 (write 0..max)
-        plan echo -n 2 --axis stride=2      => --axis stride: no kernel varies it
+        plan echo -n 2 --axis pitch=2       => --axis pitch: no kernel varies it
         plan echo -n 2 --axis hops          => write hops=1..max
         echo -s 8..4                        => --sizes: '8..4' runs backwards (write 4..8)$
         echo -s max                         => --sizes: 'max' has no meaning on this axis$

@@ -122,7 +122,10 @@ fn bash_completes_kernels_axes_machines_and_figures() {
         "comet-run plan naive",
         &["naive", "naive/broadcast", "naive/reduction", "naive/barrier"],
     );
-    check("comet-run PingPong", &["PingPong", "PingPongSpecificSource", "PingPongAnySource"]);
+    check(
+        "comet-run PingPong",
+        &["PingPong", "PingPongSpecificSource", "PingPongAnySource", "PingPongMT"],
+    );
     check("comet-run lat", &["latency_persistent", "latency"]);
     check("comet-run help rep", &["report", "reproduce"]);
     check("comet-run help transp", &["transpose"]);

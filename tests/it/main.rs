@@ -16,6 +16,7 @@ mod in_flight;
 mod launchers;
 mod launches;
 mod method;
+mod mt;
 mod odd;
 mod outputs;
 mod outside;

@@ -218,7 +218,7 @@ pub fn compare_once(
     at: (Rank, usize),
     output: &mut [u8],
 ) -> Result<(), KernelError> {
-    compare_with(call, at, Seeds { n_runs: 1 }, output)
+    compare_with(call, at, Seeds { n_runs: 1, lane: 0 }, output)
 }
 
 /// The same after a [`fill`] with `seeds`.

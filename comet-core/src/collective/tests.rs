@@ -16,7 +16,7 @@ type Data = Vec<[Vec<u8>; 2]>;
 /// Contents of an output before the operation.
 const UNTOUCHED: u8 = 0xee;
 
-const SEEDS: Seeds = Seeds { n_runs: 1 };
+const SEEDS: Seeds = Seeds { n_runs: 1, lane: 0 };
 
 /// The memory of one rank, and how far it has come.
 struct Machine {

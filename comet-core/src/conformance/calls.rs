@@ -71,7 +71,7 @@ fn require<T: Transport>(
     let at = (t.rank(), t.n_ranks());
     let mut input = Memory::new(t, lent[0], call.input_bytes(at.0, at.1))?;
     let mut output = Memory::new(t, lent[1], call.output_bytes(at.0, at.1))?;
-    data::fill(call, at, Seeds { n_runs: 1 }, [&mut input, &mut output]);
+    data::fill(call, at, Seeds { n_runs: 1, lane: 0 }, [&mut input, &mut output]);
     let name = || format!("{how} {} of {} bytes", call.kind().name(), call.parts().total(1));
     if let Err(error) = run(&input, &mut output) {
         return found.survive(&name(), error);

@@ -13,6 +13,7 @@
 //!                               │       calls           all collectives, and all algorithms
 //!                               │       started         collectives in flight
 //!                               │       prepared        operations that are started again and again
+//!                               │       lanes           threads of a rank, where it has several
 //!                               │       local_side      message buffers, clock, topology
 //!                               │       windows         epochs, transfers and accumulations
 //!                               │       files           pointers, forms and views, in a folder
@@ -31,6 +32,7 @@ mod collective;
 mod errors;
 mod files;
 mod groups;
+mod lanes;
 mod local_side;
 mod matching;
 mod modes;
@@ -80,6 +82,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         calls::checks(),
         started::checks(),
         prepared::checks(),
+        lanes::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -60,7 +60,7 @@ impl<T: Transport> Trial<T> {
         let [of_input, of_output] = [1, 2].map(|bit| index & bit != 0);
         let mut input = Memory::new(t, of_input, call.input_bytes(at.0, at.1))?;
         let mut output = Memory::new(t, of_output, call.output_bytes(at.0, at.1))?;
-        data::fill(call, at, Seeds { n_runs: 1 }, [&mut input, &mut output]);
+        data::fill(call, at, Seeds { n_runs: 1, lane: 0 }, [&mut input, &mut output]);
         let prepared = prepare(&input, &mut output)?;
         Ok(Self { prepared, at, input, output })
     }
@@ -70,7 +70,7 @@ impl<T: Transport> Trial<T> {
     pub(super) fn refill(&mut self, round: u64) {
         let Self { prepared, at, input, output } = self;
         let call = prepared.call();
-        data::fill(call, *at, Seeds { n_runs: round }, [input, output]);
+        data::fill(call, *at, Seeds { n_runs: round, lane: 0 }, [input, output]);
         if are_zeros(call, round) {
             input.fill(0);
             let place: &mut [u8] = if call.is_in_place_on(at.0) { output } else { &mut [] };
@@ -152,7 +152,7 @@ impl<T: Transport> Trial<T> {
             let are_zeros = !gets || result[place].iter().all(|byte| *byte == 0);
             found.require(are_zeros, "a reduction of zeros is not zero");
         } else if let Err(error) =
-            data::compare_with(call, self.at, Seeds { n_runs: round }, &mut self.output)
+            data::compare_with(call, self.at, Seeds { n_runs: round, lane: 0 }, &mut self.output)
         {
             found.note(format!("start {round} of {name} of {n_bytes} bytes: {error}"));
         }

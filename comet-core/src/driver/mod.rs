@@ -26,6 +26,7 @@ mod rules;
 mod settings;
 mod stage;
 mod start;
+mod step;
 #[cfg(test)]
 mod tests;
 mod warm_up;

@@ -376,13 +376,13 @@ pub(super) fn join(all: &mut Gathered, step: Gathered) {
     }
 }
 
-/// The samples of a round by series, of the ranks that took any.
+/// The samples of a round by series, of the ranks that took any, and there of one lane after the other.
 pub(super) fn by_series(gathered: Gathered, n_series: usize) -> Vec<Vec<RankSamples>> {
     let mut slice: Vec<Vec<RankSamples>> = vec![Vec::new(); n_series];
     for (rank, taken) in gathered {
-        for (ranks, samples) in slice.iter_mut().zip(taken.series) {
+        for (index, samples) in taken.series.into_iter().enumerate() {
             if !samples.is_empty() {
-                ranks.push(RankSamples { rank, samples });
+                slice[index % n_series].push(RankSamples { rank, samples });
             }
         }
     }

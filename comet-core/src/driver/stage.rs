@@ -1,12 +1,13 @@
 //! One rank doing what was decided, and its report to rank 0.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use super::decision::{Decision, Target, Trail};
 use super::start::Starts;
+use super::step::Step;
 use super::{Pace, Settings, clock};
 use crate::collective;
-use crate::context::{Context, Method};
+use crate::context::Method;
 use crate::error::{KernelError, Result, TransportErrorKind};
 use crate::event::{Failure, RunEnd};
 use crate::file::Folder;
@@ -31,7 +32,7 @@ pub(super) struct Stage<'a, T: Transport> {
     /// The user's folder for files, the same on all ranks.
     files: Option<Folder>,
     /// Rounds of busy work per millisecond, once that is known.
-    rounds_per_ms: OnceCell<u64>,
+    rounds_per_ms: OnceLock<u64>,
     /// Transports of groups and of datatypes, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
@@ -51,7 +52,7 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
         let (clock, buffers, files) = (None, settings.buffers, None);
-        let (parts, laid, rounds_per_ms) = (Vec::new(), None, OnceCell::new());
+        let (parts, laid, rounds_per_ms) = (Vec::new(), None, OnceLock::new());
         Self { t, kernels, settings, clock, buffers, files, rounds_per_ms, parts, laid }
     }
 
@@ -122,21 +123,26 @@ impl<'a, T: Transport> Stage<'a, T> {
             self.t.barrier()?;
         }
         let Some(part) = self.part(target.arrangement) else { return Ok(Ok(Taken::default())) };
-        let result = if let Some((pace, _)) = pace {
-            let mut cx = self.context(part, kernel, pace);
-            let result = kernel.measure(&mut cx, &case);
-            let usage = cx.usage();
-            result.map(|()| Taken { series: self.on_shared_clock(cx), usage })
+        let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == kernel.info().id());
+        let (pace, method) = (pace.map(|(pace, _)| pace), self.method(kernel));
+        let step = Step { kernel, case, pace, method, corrupt };
+        let n_threads = case.n_threads();
+        let report = if n_threads > 1 {
+            step.in_lanes(part, n_threads)?
         } else {
-            let mut cx = self.context(part, kernel, Pace::new(1, 0, 0));
-            kernel.verify(&mut cx, &case).map(|()| Taken::default())
+            let cx = step.context(part);
+            report_of(step.take(match &self.laid {
+                Some(Laid { t: Some(t), blocks, .. }) => cx.with_layout(t, blocks),
+                _ => cx,
+            }))?
         };
         // Kernels number the ranks of their group.
         let place = match part.global_rank(0) {
             0 => String::new(),
             first => format!(" (by ranks of the group that begins at rank {first})"),
         };
-        Ok(report_of(result)?.map_err(|(failure, message)| (failure, message + &place)))
+        let on_shared_clock = |taken| self.on_shared_clock(taken);
+        Ok(report.map(on_shared_clock).map_err(|(failure, message)| (failure, message + &place)))
     }
 
     /// Makes the transports of the groups and their datatypes, unless there are some; all ranks call it.
@@ -207,15 +213,14 @@ impl<'a, T: Transport> Stage<'a, T> {
         }
     }
 
-    /// The samples of `cx` on the clock that all ranks share, if there is one.
-    fn on_shared_clock(&self, cx: Context<'_, T>) -> Vec<Vec<Sample>> {
-        let mut series = cx.into_samples();
-        let Some(clock) = &self.clock else { return series };
-        for sample in series.iter_mut().flatten() {
+    /// The samples on the clock that all ranks share, if there is one.
+    fn on_shared_clock(&self, mut taken: Taken) -> Taken {
+        let Some(clock) = &self.clock else { return taken };
+        for sample in taken.series.iter_mut().flatten() {
             sample.start_ns = clock.to_global_ns(sample.start_ns);
             sample.end_ns = clock.to_global_ns(sample.end_ns);
         }
-        series
+        taken
     }
 
     fn set(&self, target: &Target, expected_ns: u64) -> (&'a dyn Kernel<T>, Case) {
@@ -233,16 +238,16 @@ impl<'a, T: Transport> Stage<'a, T> {
         self.settings.world(self.part(arrangement).unwrap_or(self.t).topology())
     }
 
-    fn context<'b>(&'b self, part: &'b T, kernel: &dyn Kernel<T>, pace: Pace) -> Context<'b, T> {
+    /// The settings for `kernel`.
+    fn method(&self, kernel: &dyn Kernel<T>) -> Method<'_> {
         let Settings { skew, seed, cast, .. } = *self.settings;
         let info = kernel.info();
-        let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == info.id());
         let definition = self.settings.definition(info);
         let untouched = self.settings.are_untouched();
         let (clock, buffers) = (self.clock.as_ref(), self.buffers);
         let (graph, files) = (self.settings.graph.as_ref(), self.files.as_ref());
         let n_barriers = self.settings.rules.n_barriers();
-        let method = Method {
+        Method {
             definition,
             clock,
             skew,
@@ -255,11 +260,6 @@ impl<'a, T: Transport> Stage<'a, T> {
             files,
             broken: Some(&self.settings.broken),
             rounds_per_ms: Some(&self.rounds_per_ms),
-        };
-        let cx = Context::new(part, info, pace, method, corrupt);
-        match &self.laid {
-            Some(Laid { t: Some(t), blocks, .. }) => cx.with_layout(t, blocks),
-            _ => cx,
         }
     }
 }
@@ -297,7 +297,7 @@ pub fn follow<T: Transport>(
 /// Samples of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// The samples by series; empty after a verification.
+    /// The samples by series, of one lane after the other; empty after a verification.
     pub(super) series: Vec<Vec<Sample>>,
     /// Resources used by the rank meanwhile, if the system reports them.
     pub(super) usage: Option<Usage>,
@@ -310,7 +310,7 @@ pub(super) type Report = std::result::Result<Taken, (Failure, String)>;
 ///
 /// # Errors
 /// The transport's error, unless it is one that the other ranks need not know of to go on.
-fn report_of(result: std::result::Result<Taken, KernelError>) -> Result<Report> {
+pub(super) fn report_of(result: std::result::Result<Taken, KernelError>) -> Result<Report> {
     match result {
         Ok(taken) => Ok(Ok(taken)),
         Err(KernelError::Transport(error)) if error.is_unsupported() => {

@@ -137,6 +137,9 @@ pub static PROCS: Axis =
 pub static GROUPS: Axis =
     Axis::count("groups", "groups", "number of groups of procs ranks that run a case at once")
         .up_to(|topology| topology.n_ranks() as u64);
+/// Number of threads of each rank that run a case at once, each with messages of its own.
+pub static THREADS: Axis =
+    Axis::count("threads", "threads", "threads of each rank, each with messages of its own");
 /// Type in which messages are counted, in the order of [`Element::ALL`]: an axis of every kernel whose
 /// messages have lengths, but for those that combine elements, and which none declares.
 pub static DATATYPE: Axis =

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::axis::{Axis, DATATYPE, ELEMENT, LENGTH_BYTES, Profile};
+use super::axis::{Axis, DATATYPE, ELEMENT, LENGTH_BYTES, Profile, THREADS};
 use super::info::KernelInfo;
 use super::world::World;
 use crate::collective::Element;
@@ -133,6 +133,11 @@ impl Case {
     pub fn find(&self, axis: &Axis) -> Option<u64> {
         let index = self.info.axes.iter().position(|used| used.axis == axis)?;
         Some(self.values[index])
+    }
+
+    /// Number of threads of each rank that run it.
+    pub fn n_threads(&self) -> usize {
+        self.find(&THREADS).map_or(1, |n| usize::try_from(n).unwrap_or(usize::MAX))
     }
 
     /// This case with another value on `axis`.

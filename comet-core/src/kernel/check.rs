@@ -12,12 +12,15 @@ use crate::transport::Rank;
 pub struct Seeds {
     /// Runs between fill and check, at least 1: of all parts together where parts take turns.
     pub n_runs: u64,
+    /// Number of the lane of the rank, 0 without lanes.
+    pub lane: usize,
 }
 
 impl Seeds {
     /// Seed of what `sender` sends as number `stream` of its streams.
     pub fn of(self, stream: u16, sender: Rank) -> u64 {
-        self.n_runs << 48 ^ u64::from(stream) << 32 ^ sender as u64
+        let lane = (self.lane as u64) << 24;
+        self.n_runs << 48 ^ u64::from(stream) << 32 ^ lane ^ sender as u64
     }
 }
 
@@ -36,7 +39,12 @@ pub struct Checker {
 impl Checker {
     /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
     pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
-        Self { seeds: Seeds { n_runs }, n_runs, corrupt, blocks: None, found: None }
+        Self { seeds: Seeds { n_runs, lane: 0 }, n_runs, corrupt, blocks: None, found: None }
+    }
+
+    /// The same in the lane of this number.
+    pub(crate) fn in_lane(self, lane: usize) -> Self {
+        Self { seeds: Seeds { lane, ..self.seeds }, ..self }
     }
 
     /// The same for messages of these blocks.
@@ -164,7 +172,10 @@ mod tests {
 
     #[test]
     fn each_stream_sender_and_number_of_runs_has_its_own_seed() {
-        let of = |n_runs, stream, sender| Seeds { n_runs }.of(stream, sender);
+        let in_lane = |lane, n_runs, stream, sender| Seeds { n_runs, lane }.of(stream, sender);
+        let of = |n_runs, stream, sender| in_lane(0, n_runs, stream, sender);
+        assert_ne!(of(1, 1, 0), in_lane(1, 1, 1, 0));
+        assert_ne!(of(1, 1, 1), in_lane(1, 1, 1, 0));
         assert_ne!(of(1, 1, 2), of(1, 2, 1));
         assert_ne!(of(1, 1, 0), of(1, 1, 1));
         assert_ne!(of(1, 1, 0), of(2, 1, 0));

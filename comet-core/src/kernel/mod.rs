@@ -17,7 +17,7 @@ mod world;
 
 pub use axis::{
     ALGORITHM, Axis, AxisKind, AxisUse, DATATYPE, ELEMENT, GROUPS, HOPS, LENGTH_BYTES, LOCAL_N,
-    PROCS, Profile, ROOT, VECTOR_LENGTH, WINDOW,
+    PROCS, Profile, ROOT, THREADS, VECTOR_LENGTH, WINDOW,
 };
 pub use buffers::{Buffers, Touch};
 pub use case::{Arrangement, Case, Derived, History, MAX_AXES};

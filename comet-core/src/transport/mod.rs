@@ -15,11 +15,12 @@
 //! [any tag](Tag::ANY) of users from a named rank.
 //! Messages from one rank to another with the same tag never overtake each other.
 //! Every rank is one process (or fiber, or thread) with one transport value, which is used from
-//! that rank alone: methods take `&self`, because requests need the transport while others are
-//! open, and an implementation keeps its state in cells.
+//! that rank alone, or one for each of its threads ([`lane`]): methods take `&self`, because requests
+//! need the transport while others are open, and an implementation keeps its state in cells.
 
 mod group;
 mod landing;
+pub mod lane;
 mod prepared;
 mod raw;
 mod requests;
@@ -28,6 +29,7 @@ mod types;
 
 pub use group::Group;
 pub use landing::{Landing, Outgoing, Place};
+pub use lane::Lane;
 pub(crate) use prepared::Bound;
 pub use prepared::{
     PreparedInFlight, PreparedRecvs, PreparedSends, StartedRecvs, StartedSends, StartedSet,
@@ -105,6 +107,29 @@ pub trait Transport: RawTransport + Sized {
         let layout = blocks.layout();
         let text = format!("{layout} needs derived datatypes (start the ranks under MPI)");
         Err(TransportError::new(TransportErrorKind::Unsupported, text))
+    }
+
+    /// Runs `body` in `n` threads of this rank at once, each over a transport of its own to the same lane of
+    /// the other ranks; returns what each of them returned, in the order of the lanes. All ranks call it with
+    /// the same `n`.
+    ///
+    /// Messages and collectives of two lanes never meet. A thread that panics ends the job.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) where a rank has one thread, which it has
+    /// by default, or if there are not so many lanes; other kinds if the job has failed.
+    fn on_lanes<R: Send>(&self, n: usize, body: impl Fn(&Self) -> R + Sync) -> Result<Vec<R>> {
+        let _ = body;
+        let text = format!(
+            "{n} threads need a rank with several (start the ranks under MPI, with --thread-level multiple)"
+        );
+        Err(TransportError::new(TransportErrorKind::Unsupported, text))
+    }
+
+    /// Place of this transport among the lanes of its rank; `None` for that of the rank itself.
+    #[inline]
+    fn lane(&self) -> Option<&Lane> {
+        None
     }
 
     /// Time to make the graph of the last [`with_neighbours`](Self::with_neighbours), in nanoseconds: the

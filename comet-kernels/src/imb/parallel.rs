@@ -56,6 +56,21 @@ const fn n_messages(both: bool) -> u64 {
 }
 
 impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
+    /// This rank between its neighbours, with messages of so many bytes.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        [left, right]: [Rank; 2],
+        length_bytes: usize,
+    ) -> Result<Self> {
+        let messages = cx.message(length_bytes * if BOTH { 2 } else { 1 })?;
+        let buffer = cx.message(length_bytes)?;
+        let (rank, tag, sends, arrived_bytes) = (cx.rank(), cx.tag(0), Room::of(2), None);
+        Ok(Self { rank, left, right, tag, messages, buffer, arrived_bytes, sends })
+    }
+
     /// One round; shows the message of the left neighbour to `look` before another overwrites it.
     #[inline]
     fn round(&mut self, t: &T, mut look: impl FnMut(&mut T::Buffer, Status)) -> Result<()> {
@@ -145,13 +160,7 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
     type Part = Neighbours<T, BOTH>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let length = case.length(&LENGTH_BYTES);
-        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
-        let (left, right) = ((rank + n_ranks - 1) % n_ranks, (rank + 1) % n_ranks);
-        let messages = cx.message(length * if BOTH { 2 } else { 1 })?;
-        let buffer = cx.message(length)?;
-        let (tag, sends, arrived_bytes) = (cx.tag(0), Room::of(2), None);
-        let part = Neighbours { rank, left, right, tag, messages, buffer, arrived_bytes, sends };
+        let part = Neighbours::new(cx, cx.ring().into(), case.length(&LENGTH_BYTES))?;
         Ok(Some((Duty::Together, part)))
     }
 }

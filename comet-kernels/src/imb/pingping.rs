@@ -38,6 +38,18 @@ pub(crate) struct Crossed<T: Transport, const ANY: bool> {
     arrived_bytes: Option<usize>,
 }
 
+impl<T: Transport, const ANY: bool> Crossed<T, ANY> {
+    /// The side towards `peer`, with messages of so many bytes.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, length_bytes: usize) -> Result<Self> {
+        let (rank, tag, arrived_bytes) = (cx.rank(), cx.tag(0), None);
+        let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);
+        Ok(Self { rank, peer, tag, message, buffer, arrived_bytes })
+    }
+}
+
 impl<T: Transport, const ANY: bool> Operation<T> for Crossed<T, ANY> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
@@ -87,10 +99,6 @@ impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };
-        let length = case.length(&LENGTH_BYTES);
-        let (rank, peer, tag) = (cx.rank(), side.peer, cx.tag(0));
-        let (message, buffer) = (cx.message(length)?, cx.message(length)?);
-        let part = Crossed { rank, peer, tag, message, buffer, arrived_bytes: None };
-        Ok(Some((side.duty(), part)))
+        Ok(Some((side.duty(), Crossed::new(cx, side.peer, case.length(&LENGTH_BYTES))?)))
     }
 }

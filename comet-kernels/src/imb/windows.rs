@@ -94,6 +94,22 @@ pub(crate) struct Answered<T: Transport> {
     answered_bytes: Option<usize>,
 }
 
+impl<T: Transport> Answered<T> {
+    /// The `side` of windows of `shape`.
+    ///
+    /// # Errors
+    /// If there is no memory for the messages.
+    pub(crate) fn new(
+        cx: &Context<'_, T>,
+        Side { peer, leads }: Side,
+        shape: Shape,
+    ) -> Result<Self> {
+        let crossing = Crossing::new(cx, peer, shape, Waits::Both)?;
+        let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
+        Ok(Self { crossing, rank, peer, leads, tag, answer, answered_bytes: None })
+    }
+}
+
 impl<T: Transport> Operation<T> for Answered<T> {
     fn fill(&mut self, seeds: Seeds) {
         self.crossing.fill(seeds);
@@ -135,10 +151,7 @@ impl<T: Transport> Pattern<T> for Biband {
     type Part = Answered<T>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
-        let Some(Side { peer, leads }) = side(cx) else { return Ok(None) };
-        let crossing = Crossing::new(cx, peer, Shape::of(case), Waits::Both)?;
-        let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
-        let part = Answered { crossing, rank, peer, leads, tag, answer, answered_bytes: None };
-        Ok(Some((Duty::Together, part)))
+        let Some(side) = side(cx) else { return Ok(None) };
+        Ok(Some((Duty::Together, Answered::new(cx, side, Shape::of(case))?)))
     }
 }

@@ -105,7 +105,7 @@ impl<T: Transport> Side<T> {
 
     /// Seed of what `rank` writes; of what is read, also by `slot`.
     fn seed(&self, rank: u64, slot: u64) -> u64 {
-        let seeds = self.seeds.unwrap_or(Seeds { n_runs: 1 });
+        let seeds = self.seeds.unwrap_or(Seeds { n_runs: 1, lane: 0 });
         let stream = if self.spec.writes { 0 } else { 1 + slot % 1000 };
         seeds.of(u16::try_from(stream).unwrap_or(0), usize::try_from(rank).unwrap_or(0))
     }

@@ -97,6 +97,14 @@ impl Comm {
         Ok(comm)
     }
 
+    /// Another value for this communicator, which does not end it; `None` if its messages are of a type that
+    /// was made.
+    pub(super) fn alias(&self) -> Option<Self> {
+        let kind = Some(self.kind.clone()).filter(|kind| !kind.is_made())?;
+        let (max_count, kinds) = (self.max_count.clone(), self.kinds.clone());
+        Some(Self { kind, is_part: false, max_count, kinds, ..*self })
+    }
+
     /// So many duplicates that nothing uses; all ranks call it.
     pub(crate) fn spares(&self, n: usize) -> Outcome<Vec<Self>> {
         (0..n).map(|_| Self::duplicate(self.raw, true, self.kind.clone())).collect()

@@ -29,7 +29,7 @@ pub(super) struct Kind {
     /// Binary logarithm of the unit, for whole numbers of elements.
     pub(super) shift: u32,
     /// The type that was made, which lasts as long as this.
-    _made: Option<Rc<Made>>,
+    made: Option<Rc<Made>>,
 }
 
 /// A type that was made, which is freed.
@@ -50,7 +50,12 @@ impl Kind {
     pub(super) fn of(element: Element) -> Self {
         let (unit, raw) = (element.bytes(), kind_of(element));
         let (rest, shift) = (unit - 1, unit.trailing_zeros());
-        Self { raw, unit, data_bytes: unit, arrived: (raw, unit), rest, shift, _made: None }
+        Self { raw, unit, data_bytes: unit, arrived: (raw, unit), rest, shift, made: None }
+    }
+
+    /// True if the type was made, and is shared by all that have it.
+    pub(super) fn is_made(&self) -> bool {
+        self.made.is_some()
     }
 
     /// A type with the extent and the data of `blocks`, whose elements are of the type `base`.
@@ -61,7 +66,7 @@ impl Kind {
         let made = Some(Rc::new(Made(raw)));
         let (unit, data_bytes) = (blocks.extent_bytes(), blocks.data_bytes());
         let (arrived, rest, shift) = ((kind_of(Element::U8), 1), usize::MAX, 0);
-        Ok(Self { raw, unit, data_bytes, arrived, rest, shift, _made: made })
+        Ok(Self { raw, unit, data_bytes, arrived, rest, shift, made })
     }
 }
 

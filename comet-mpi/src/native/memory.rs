@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
 use std::slice;
+use std::sync::Arc;
 
 use mpi::ffi;
 
@@ -25,12 +25,12 @@ pub struct MpiBuffer {
     length_bytes: usize,
     /// True if the block is never freed.
     is_kept: Cell<bool>,
-    _library: Rc<Library>,
+    _library: Arc<Library>,
 }
 
 impl MpiBuffer {
     /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
-    pub(crate) fn new(library: &Rc<Library>, length_bytes: usize) -> Option<Self> {
+    pub(crate) fn new(library: &Arc<Library>, length_bytes: usize) -> Option<Self> {
         let block_bytes = length_bytes.checked_add(ALIGNMENT_BYTES)?;
         let size = ffi::MPI_Aint::try_from(block_bytes).ok()?;
         let mut block: *mut u8 = std::ptr::null_mut();
@@ -48,7 +48,7 @@ impl MpiBuffer {
         // SAFETY: the buffer lies within the block, which nobody else knows.
         unsafe { start.write_bytes(0, length_bytes) };
         let is_kept = Cell::new(false);
-        Some(Self { block, start, length_bytes, is_kept, _library: Rc::clone(library) })
+        Some(Self { block, start, length_bytes, is_kept, _library: Arc::clone(library) })
     }
 
     /// The address of the first byte, without a reference to any.

@@ -32,6 +32,7 @@ mod comm;
 mod datatype;
 mod file;
 mod init;
+mod lane;
 mod long;
 mod memory;
 mod modes;
@@ -45,6 +46,7 @@ mod window;
 
 pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
+pub(crate) use lane::LaneComm;
 pub use memory::MpiBuffer;
 pub(crate) use modes::Room;
 pub use peers::MpiPeers;

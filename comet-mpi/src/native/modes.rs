@@ -1,8 +1,9 @@
 //! Sends in a mode, and the memory of buffered ones.
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
-use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::{mem, ptr};
 
 use comet_core::transport::{Rank, SendMode, Tag};
 use mpi::ffi;
@@ -70,7 +71,12 @@ impl Comm {
 
 /// The memory that is attached for buffered sends; a process has one for all of its communicators.
 #[derive(Default)]
-pub(crate) struct Room(RefCell<Vec<u8>>);
+pub(crate) struct Room {
+    memory: Mutex<Vec<u8>>,
+    /// Length of the memory, which sends look at.
+    // Relaxed: a thread that sends has attached the memory, or was started after that.
+    attached_bytes: AtomicUsize,
+}
 
 impl Room {
     /// Bytes for `n_messages` of `length_bytes`, and for the library to align the first; `None` beyond what an
@@ -86,12 +92,12 @@ impl Room {
     /// True if a message of `length_bytes` fits into what is attached.
     #[inline]
     pub(crate) fn holds(&self, length_bytes: usize) -> bool {
-        Self::bytes(1, length_bytes).is_some_and(|bytes| bytes <= self.0.borrow().len())
+        Self::bytes(1, length_bytes).is_some_and(|bytes| bytes <= self.attached_bytes())
     }
 
     /// `MPI_Buffer_attach` (section 3.6) of `length_bytes`, after `MPI_Buffer_detach` if fewer are attached.
     pub(crate) fn attach(&self, length_bytes: usize) -> Outcome {
-        if self.0.borrow().len() >= length_bytes {
+        if self.attached_bytes() >= length_bytes {
             return Ok(());
         }
         self.detach()?;
@@ -100,21 +106,31 @@ impl Room {
         // SAFETY: the memory is kept until it is detached, and nothing else uses it.
         let code = unsafe { ffi::MPI_Buffer_attach(start, to_c(length_bytes)) };
         outcome("MPI_Buffer_attach", code)?;
-        self.0.replace(memory);
+        self.keep(memory);
         Ok(())
     }
 
     /// `MPI_Buffer_detach`, which waits until the messages in the memory have left; nothing without memory.
     pub(crate) fn detach(&self) -> Outcome {
-        if self.0.borrow().is_empty() {
+        if self.attached_bytes() == 0 {
             return Ok(());
         }
         let (mut start, mut length): (*mut c_void, c_int) = (ptr::null_mut(), 0);
         // SAFETY: memory is attached; the call writes its place, which is known, and its length.
         let code = unsafe { ffi::MPI_Buffer_detach((&raw mut start).cast(), &raw mut length) };
         outcome("MPI_Buffer_detach", code)?;
-        self.0.take();
+        self.keep(Vec::new());
         Ok(())
+    }
+
+    fn attached_bytes(&self) -> usize {
+        self.attached_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Keeps `memory` in place of what was attached, and frees that.
+    fn keep(&self, memory: Vec<u8>) {
+        self.attached_bytes.store(memory.len(), Ordering::Relaxed);
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
     }
 }
 
@@ -124,6 +140,7 @@ impl Drop for Room {
             return;
         }
         // What the library may still read is left where it is.
-        std::mem::forget(self.0.take());
+        let memory = self.memory.get_mut().unwrap_or_else(PoisonError::into_inner);
+        mem::forget(mem::take(memory));
     }
 }

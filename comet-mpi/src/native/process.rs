@@ -24,7 +24,7 @@ use signal_hook::low_level::register;
 
 use super::exit_now;
 use crate::line::Shared;
-use crate::vitals::Vitals;
+use crate::vitals::{Pages, Vitals};
 
 /// Signals that ask a job to end, where its program catches them.
 const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
@@ -48,16 +48,16 @@ const HOLDING: Duration = Duration::from_secs(15);
 /// stuck.
 const CONCLUDING_S: u32 = 10;
 
-/// The page of a rank and its guard; it stays as long as either of them.
-pub(crate) fn shared_vitals() -> nix::Result<&'static Vitals> {
-    let length = NonZeroUsize::new(size_of::<Vitals>()).expect("notes have a size");
+/// The pages of a rank and its guard; they stay as long as either of them.
+pub(crate) fn shared_vitals() -> nix::Result<&'static Pages> {
+    let length = NonZeroUsize::new(size_of::<Pages>()).expect("notes have a size");
     let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: a mapping at an address of the system's choice touches no other memory.
     let page = unsafe { mmap_anonymous(None, length, access, MapFlags::MAP_SHARED)? };
     // SAFETY: the mapping is as long as the notes, starts at a page, is never unmapped, and is all
     // zeros, which is a value of the atomic integers that notes are made of. Those may be written
     // by two processes.
-    Ok(unsafe { page.cast::<Vitals>().as_ref() })
+    Ok(unsafe { page.cast::<Pages>().as_ref() })
 }
 
 /// The lines in the shared memory `file` of two ranks, which is as long as they are from here on.

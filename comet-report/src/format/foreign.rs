@@ -207,7 +207,7 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "buffers" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "buffers" | "threads" | "stride" => family == imb::SUITE.family,
         "topo_1" | "topo_2" | "topo_3" | "topo_4" => family == imb::SUITE.family,
         // Those of IMB are of a grid.
         "dimensions" | "work_us" => true,

@@ -2,7 +2,7 @@
 //! table, groups, modes, columns on request, and the words that stand where numbers are missing.
 
 use comet_core::definition::{Definition, Quantity};
-use comet_core::kernel::{self, Class, RateKind};
+use comet_core::kernel::{self, Class, RateKind, THREADS};
 
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, printed, require_measured, single};
@@ -11,7 +11,7 @@ use crate::record::{
     self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
     PointStatus, Quote, RankStat, Rate, Value,
 };
-use crate::suite::imb::AGGREGATE;
+use crate::suite::imb::{AGGREGATE, MT};
 use crate::suite::osu::{GRAPH_TIME, MEMORIES, SIDES, SYNCHRONIZATION, SYNCS, WINDOW_CREATION};
 use crate::suite::{Benchmark, Numbers, Suite};
 use crate::{fingerprint, older};
@@ -23,8 +23,13 @@ const FAILURES: &[(&str, PointStatus)] = &[
     ("time-out.", PointStatus::Interrupted),
 ];
 /// Numbers in comments that distinguish a table from others of its benchmark.
-const COUNTS: &[(&str, &str)] =
-    &[("window size: ", "window"), ("( ", "groups"), ("; dimensions: ", "dimensions")];
+const COUNTS: &[(&str, &str)] = &[
+    ("window size: ", "window"),
+    ("window_size = ", "window"),
+    ("(threads: ", THREADS.name),
+    ("( ", "groups"),
+    ("; dimensions: ", "dimensions"),
+];
 /// Number of pairs, which are half of the ranks.
 const PAIRS: &str = "pairs: ";
 /// Datatype of the messages of a table of OSU.
@@ -234,6 +239,13 @@ impl Block {
         }
     }
 
+    /// Threads of each rank, whose messages a length counts together.
+    fn n_threads(&self) -> u64 {
+        let threads = self.params.iter().find(|(name, _)| name == THREADS.name);
+        let n = threads.and_then(|(_, n)| if let Param::Number(n) = n { Some(*n) } else { None });
+        n.unwrap_or(1).max(1)
+    }
+
     /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
     fn comment(&mut self, line: &str) {
         let n_ranks = PROCESSES.iter().find_map(|start| number_after(line, start));
@@ -302,7 +314,7 @@ impl Block {
         Ok(Row {
             group: self.head.count(&words, Column::Group)?,
             window: None,
-            size: self.head.count(&words, Column::Size)?,
+            size: self.head.count(&words, Column::Size)?.map(|size| size / self.n_threads()),
             time_us: number(Column::Time)?,
             rate: number(Column::Rate)?,
             message_rate: number(Column::MessageRate)?,
@@ -323,6 +335,10 @@ impl Block {
         let unit = match self.benchmark.map(|benchmark| benchmark.numbers) {
             Some(Numbers::RoundTrips) => (n_ranks / 2, self.suite.megabytes[0]),
             Some(numbers) if numbers.counts_all() => (n_ranks, self.suite.megabytes[0]),
+            Some(Numbers::Parallel(n)) if self.suite.id == MT.id => {
+                (n * self.n_threads(), self.suite.megabytes[0])
+            }
+            Some(Numbers::ParallelTrips) => (self.n_threads(), self.suite.megabytes[0]),
             _ => unit(self.suite, &self.rows),
         };
         Ok(self.rows.iter().map(|row| self.point(row, unit, n_ranks)).collect())
@@ -407,7 +423,9 @@ impl Block {
         let numbers = self.benchmark.map(|benchmark| benchmark.numbers);
         let (definition, quantity) = match numbers {
             Some(Numbers::Latency) => (Definition::HalfRoundTrip, Quantity::OneWayTime),
-            Some(Numbers::RoundTrips) => (self.suite.of_all, Quantity::OneWayTime),
+            Some(Numbers::RoundTrips | Numbers::ParallelTrips) => {
+                (self.suite.of_all, Quantity::OneWayTime)
+            }
             Some(Numbers::PairsLatency) => (self.suite.of_all, Quantity::OneWayTime),
             Some(Numbers::Bandwidth) => (Definition::TestNode, Quantity::OpTime),
             Some(numbers) if numbers.is_remote() || numbers.is_of_file() => {

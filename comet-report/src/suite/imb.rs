@@ -1,14 +1,16 @@
-//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO.
+//! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT.
+
+mod flags;
 
 use comet_core::definition::Definition;
 
-use super::Effect::{Noted, Obeyed, Only};
-use super::FlagValue::{Needed, No};
+use self::flags::{COUNTED_FLAGS, FLAGS, P2P_FLAGS};
 use super::Numbers::{
-    self, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped, Parallel,
-    Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips, Single, Windows,
+    self, Bands, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped,
+    Parallel, ParallelTrips, Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips,
+    Single, Windows,
 };
-use super::{Benchmark, Flag, REFUSED, Suite, of};
+use super::{Benchmark, Suite};
 use crate::record::RankStat;
 
 /// Name of the parameter with the ends of transfers: of each by itself, or of all of a loop.
@@ -26,11 +28,12 @@ pub(crate) fn titles(numbers: Numbers, is_beside_work: bool) -> &'static [&'stat
     match numbers {
         Barrier if is_beside_work => &BESIDE_WORK[1..],
         _ if is_beside_work => &BESIDE_WORK,
-        Parallel(_) => &ALL,
+        Parallel(_) | ParallelTrips => &ALL,
         Collective | Reduction | Neighbours => &ALL[..5],
         Barrier => &ALL[1..5],
         Overlapped => &BESIDE_WORK,
         Passive => &["#bytes", "#repetitions", "t_pure[usec]", "t_ovrl[usec]"],
+        Bands(_) => &["#bytes", "#repetitions", "t_avg[usec]", "Mbytes/sec", "Msg/sec"],
         RoundTrips | Messages(_) => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec"],
         Windows(_) => &["#bytes", "#repetitions", "Mbytes/sec", "Msg/sec"],
         _ => &["#bytes", "#repetitions", "t[usec]", "Mbytes/sec"],
@@ -107,10 +110,21 @@ pub static HALO: Suite = Suite {
     rules: "imb-p2p",
     words: &["# Benchmarking simple_halo "],
     benchmarks: OF_GRIDS,
-    flags: HALO_FLAGS,
+    flags: COUNTED_FLAGS,
     rank_stat: RankStat::Mean,
     megabytes: &[1e6],
     n_messages: &[4, 8, 12, 16],
+    ..PART
+};
+
+/// The part IMB-MT, whose lengths count the messages of all threads of a rank.
+pub static MT: Suite = Suite {
+    id: "imb-mt",
+    name: "IMB-MT",
+    words: &[", MT part", "in the layout of IMB-MT "],
+    benchmarks: OF_THREADS,
+    flags: COUNTED_FLAGS,
+    megabytes: &[1e6],
     ..PART
 };
 
@@ -389,34 +403,18 @@ const OF_MESSAGES: &[Benchmark] = &[
 /// The benchmark of IMB-HALO.
 const OF_GRIDS: &[Benchmark] = &[row("simple_halo", Halo, "imb-p2p/halo", Definition::LoopMean)];
 
-/// The options of IMB-HALO.
-#[rustfmt::skip] // One option a line.
-const HALO_FLAGS: &[Flag] = &[
-    of("", &["-topo"], Needed("A[.B[.C[.D]]]"), Obeyed, "proportions of the sides of the grid of ranks: 1, a ring of all"),
-    of("", &["-count"], Needed("LIST"), Obeyed, "elements of a message, with commas between them: 1,2,4,8"),
-    of("", &["-datatype"], Needed("int|char"), Obeyed, "datatype of messages: int"),
-    of("", &["-repeat"], Needed("N"), Obeyed, "operations of a length: 1000"),
-    of("", &["-warmup"], Needed("N"), Obeyed, "operations that go before: 100"),
-    of("", &["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
-    of("", &["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
-    of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
-    of("", &["-list"], No, Obeyed, "print the names of the benchmarks"),
-    of("", &["-stride"], Needed("N"), Noted(&["0"]), "neighbours follow from the grid, there as here"),
-    of("", &["-malloc_align"], Needed("BYTES"), Noted(&["64"]), "buffers begin at a cache line"),
-    of("", &["-thread_level"], Needed("LEVEL"), Only(&["single"]), "one thread of each rank sends"),
-];
-
-/// The options of IMB-P2P.
-#[rustfmt::skip] // One option a line.
-const P2P_FLAGS: &[Flag] = &[
-    of("", &["-msglog"], Needed("[MIN:]MAX"), Obeyed, "lengths in bytes: 0 (without MIN), and powers of two from 2^MIN to 2^MAX"),
-    of("", &["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line, with K, M or G behind"),
-    of("", &["-msgsz"], Needed("SIZE"), Obeyed, "one more length in bytes, with K, M or G behind"),
-    of("", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 100000; and most MiB of a loop: 800"),
-    of("", &["-msgwr"], Needed("on|off"), Obeyed, "each cache line of a message is written before its send: on"),
-    of("", &["-msgrd"], Needed("on|off"), Obeyed, "a byte of each cache line is read after a receive: on"),
-    of("", &["-pause"], Needed("US"), Obeyed, "pause before each length, or a tenth of a loop: 100000 us"),
-    of("", &["-list", "-l"], No, Obeyed, "print the names of the benchmarks"),
+/// The benchmarks of IMB-MT, in its order.
+const OF_THREADS: &[Benchmark] = &[
+    row("PingPongMT", ParallelTrips, "imb-mt/pingpong", Definition::LoopMean),
+    row("PingPingMT", Parallel(1), "imb-mt/pingping", Definition::LoopMean),
+    row("SendRecvMT", Parallel(2), "imb-mt/sendrecv", Definition::LoopMean),
+    row("ExchangeMT", Parallel(4), "imb-mt/exchange", Definition::LoopMean),
+    row("UniBandMT", Bands(1), "imb-mt/uniband", Definition::LoopMean),
+    row("BiBandMT", Bands(2), "imb-mt/biband", Definition::LoopMean),
+    row("BarrierMT", Barrier, "imb-mt/barrier", Definition::LoopMean),
+    row("BcastMT", Collective, "imb-mt/bcast", Definition::CallMean),
+    row("ReduceMT", Reduction, "imb-mt/reduce", Definition::CallMean),
+    row("AllReduceMT", Reduction, "imb-mt/allreduce", Definition::CallMean),
 ];
 
 /// Values that switch an option on.
@@ -424,57 +422,38 @@ pub const ON: &[&str] = &["on", "1", "enable", "yes"];
 /// Values that switch an option off.
 pub const OFF: &[&str] = &["off", "0", "disable", "no"];
 
-/// The options; a letter of `programs` stands for a part: m for MPI1, n for NBC, e for EXT,
-/// r for RMA, i for IO.
-#[rustfmt::skip] // One option a line.
-const FLAGS: &[Flag] = &[
-    of("", &["-npmin"], Needed("P"), Obeyed, "what all ranks do runs on P ranks, twice as many, up to all"),
-    of("", &["-msglog"], Needed("[MIN:]MAX"), Obeyed, "lengths in bytes: 0, and powers of two from 2^MIN to 2^MAX"),
-    of("", &["-msglen"], Needed("FILE"), Obeyed, "lengths in bytes from a file, one a line"),
-    of("m", &["-msgsize"], Needed("LIST"), Obeyed, "lengths in bytes, with commas between them"),
-    of("mn", &["-zero_size"], Needed("on|off"), Obeyed, "begin with a length of 0"),
-    of("mn", &["-iter"], Needed("N[,VOL]"), Obeyed, "most operations of a length: 1000"),
-    of("eri", &["-iter"], Needed("N[,VOL[,N]]"), Obeyed, "most operations of a length: 1000; most MiB of a loop: 40; and most where each is complete before the next one: 100"),
-    of("eri", &["-aggregate_mode"], Needed("MODE"), Obeyed, "ends of transfers: aggregate, all of a loop at once; non_aggregate, each; multi, a table of either"),
-    of("", &["-mem"], Needed("GB"), Obeyed, "most memory of a rank: 1 GB"),
-    of("", &["-warm_up"], Needed("on|off"), Obeyed, "a tenth of the operations goes before"),
-    of("", &["-include"], Needed("NAMES"), Obeyed, "further benchmarks, with commas between them"),
-    of("", &["-exclude"], Needed("NAMES"), Obeyed, "benchmarks to leave out"),
-    of("", &["-list"], No, Obeyed, "print the names of the benchmarks"),
-    of("", &["-time"], Needed("S"), Obeyed, "most time of a loop: 10 s; all lengths have so much less one"),
-    of("", &["-input"], Needed("FILE"), Obeyed, "benchmarks from a file, one name a line"),
-    of("", &["-multi"], Needed("MODE"), Obeyed, "all groups of ranks run at once: 0, with a row for all; 1, with a row for each"),
-    of("m", &["-window_size"], Needed("N"), Obeyed, "messages of a window of Uniband and Biband: 256"),
-    of("mn", &["-off_cache"], Needed("MB"), Obeyed, "buffers leave a cache of so many MB; -1: the last"),
-    of("er", &["-off_cache"], Needed("MB"), REFUSED, "all transfers of a window go to one place"),
-    of("i", &["-off_cache"], Needed("MB"), Noted(&["-1"]), "no transfer of a file has a cache of its own to leave"),
-    of("", &["-iter_policy"], Needed("NAME"), Obeyed, "dynamic: length and time limit operations; multiple_np: a multiple of the ranks; auto: that for roots; off: -iter N alone"),
-    of("", &["-map"], Needed("PxQ"), Obeyed, "ranks fill P rows and Q columns down the columns, and are counted along the rows"),
-    of("mn", &["-root_shift"], Needed("on|off"), Obeyed, "each rank in turn is the root"),
-    of("r", &["-root_shift"], Needed("on|off"), Noted(OFF), "no operation has a root"),
-    of("mn", &["-sync"], Needed("on|off"), Obeyed, "a barrier is between calls of a collective"),
-    of("r", &["-sync"], Needed("on|off"), Noted(ON), "no barrier is between the operations of a loop"),
-    of("", &["-imb_barrier"], Needed("on|off"), Obeyed, "the barrier before each operation is a dissemination of messages"),
-    of("m", &["-data_type"], Needed("TYPE"), Obeyed, "datatype of messages, of whole elements: byte, char, int, float, double"),
-    of("m", &["-red_data_type"], Needed("TYPE"), Obeyed, "elements of reductions: char, int, float, double"),
-    of("m", &["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
-    of("", &["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms, or a tenth of a loop"),
-    of("", &["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Holds the head of a table against one in the output of version 2021.11.
+    fn check_of(suite: &Suite, name: &str, head: &str) {
+        let benchmark = suite.find(name).unwrap();
+        let titles = titles(benchmark.numbers, benchmark.is_beside_work);
+        let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
+        assert_eq!(line, head, "{name}");
+    }
+
+    #[test]
+    fn columns_of_threads_are_those_of_the_real_program() {
+        let of_all = "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let of_sync = " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
+        let with_rate =
+            "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec";
+        let of_bands = "       #bytes #repetitions  t_avg[usec]   Mbytes/sec      Msg/sec";
+        for (name, head) in [
+            ("PingPongMT", with_rate),
+            ("ExchangeMT", with_rate),
+            ("BiBandMT", of_bands),
+            ("BarrierMT", of_sync),
+            ("AllReduceMT", of_all),
+        ] {
+            check_of(&MT, name, head);
+        }
+    }
+
     #[test]
     fn columns_are_those_of_the_real_program() {
-        // Heads of tables in the output of version 2021.11.
-        let check_of = |suite: &Suite, name: &str, head: &str| {
-            let benchmark = suite.find(name).unwrap();
-            let titles = titles(benchmark.numbers, benchmark.is_beside_work);
-            let line: String = titles.iter().map(|title| format!("{title:>WIDTH$}")).collect();
-            assert_eq!(line, head, "{name}");
-        };
         let check = |name: &str, head: &str| check_of(&SUITE, name, head);
         check("PingPong", "       #bytes #repetitions      t[usec]   Mbytes/sec");
         check(

@@ -80,6 +80,11 @@ pub enum Numbers {
     Windows(u64),
     /// Times over ranks that send at once, and a rate that counts so many messages of a rank.
     Parallel(u64),
+    /// Half of a round trip over ranks of which all pairs send at once, and a rate that counts one message.
+    ParallelTrips,
+    /// The mean time over all threads of all ranks of a message of windows of which so many run at once between two
+    /// threads, and rates of all of them.
+    Bands(u64),
     /// The time of one call over all ranks.
     Collective,
     /// The same of a reduction, whose lengths are whole numbers of elements.
@@ -119,10 +124,10 @@ impl Numbers {
     pub fn letter(self) -> char {
         match self {
             Self::Latency | Self::PairsLatency | Self::Exchange => 'l',
-            Self::Bandwidth | Self::Windows(_) => 'w',
+            Self::Bandwidth | Self::Windows(_) | Self::Bands(_) => 'w',
             Self::MessageRate => 'm',
             Self::RoundTrips | Self::Messages(_) | Self::Halo => 'p',
-            Self::Parallel(_) | Self::Collective => 'c',
+            Self::Parallel(_) | Self::ParallelTrips | Self::Collective => 'c',
             Self::Reduction => 'r',
             Self::Barrier => 'b',
             Self::Startup => 's',
@@ -180,7 +185,9 @@ impl Numbers {
             | Self::Overlapped => Class::PointToPoint,
             Self::Exchange => Class::Exchange,
             Self::Windows(_)
+            | Self::Bands(_)
             | Self::Parallel(_)
+            | Self::ParallelTrips
             | Self::Collective
             | Self::Reduction
             | Self::RoundTrips
@@ -193,7 +200,7 @@ impl Numbers {
 }
 
 /// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 9] = [
+static ALL: [&Suite; 10] = [
     &osu::SUITE,
     &imb::NBC,
     &imb::MPI4,
@@ -202,6 +209,7 @@ static ALL: [&Suite; 9] = [
     &imb::IO,
     &imb::P2P,
     &imb::HALO,
+    &imb::MT,
     &imb::SUITE,
 ];
 

@@ -135,6 +135,9 @@ pub(crate) struct CaseArgs {
     /// Distances between two ranks; max is the largest one
     #[arg(long, value_name = "SWEEP", hide_short_help = true)]
     pub(crate) hops: Option<String>,
+    /// Threads of each rank, each with messages of its own, for kernels of imb-mt; more than one needs --thread-level multiple [default: 1]
+    #[arg(long, value_name = "SWEEP", hide_short_help = true)]
+    pub(crate) threads: Option<String>,
     /// Values of an axis of the kernels, as in local_n=8..64*2 or direction=north, or of procs, the number of ranks on which each case runs, groups, the number of groups of them that run it at once, and element, the type in which messages are counted; may be given several times
     #[arg(long, value_name = "NAME=VALUES", value_parser = parse_axis, hide_short_help = true)]
     pub(crate) axis: Vec<(String, String)>,

@@ -38,6 +38,8 @@ struct Surroundings {
     n_ranks: Option<u64>,
     /// The result file, if [`OUT_VARIABLE`] names one.
     out: Option<String>,
+    /// Threads of each rank, where the program has several: as OpenMP chooses them.
+    n_threads: u64,
 }
 
 /// A command line of comet-run.
@@ -79,11 +81,23 @@ pub(crate) fn arguments(launcher: Option<&Launcher>) -> Result<Vec<OsString>, cl
         is_launched: launcher.is_some(),
         n_ranks: launcher.and_then(|launcher| launcher.size).map(|size| size as u64),
         out: std::env::var(OUT_VARIABLE).ok(),
+        n_threads: n_threads(std::env::var(THREADS_VARIABLE).ok().as_deref()),
     };
     let Translation { words, notes } = translate(&foreign, &around)?;
     let notes: String = notes.iter().map(|note| format!("# note: {note}\n")).collect();
     terminal::print(&notes).map_err(|error: io::Error| Stop::Wrong(error.to_string()))?;
     Ok(std::iter::once("comet-run".to_owned()).chain(words).map(Into::into).collect())
+}
+
+/// Name of the environment variable with the number of threads of OpenMP.
+const THREADS_VARIABLE: &str = "OMP_NUM_THREADS";
+
+/// Number of threads of a parallel region of OpenMP: the first in the `list` of the user, or else as many as
+/// CPUs.
+fn n_threads(list: Option<&str>) -> u64 {
+    let first = list.and_then(|list| list.split(',').next()?.trim().parse().ok());
+    let n_cpus = || std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+    first.filter(|n| *n > 0).unwrap_or_else(n_cpus)
 }
 
 /// The foreign command line in `args`, from the name of its program on.

@@ -8,6 +8,7 @@ use comet_report::suite::{imb as imb_suite, osu as osu_suite};
 
 mod halo;
 mod imb;
+mod mt;
 mod p2p;
 mod persistent;
 mod remote;
@@ -328,8 +329,8 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             "IMB-MPI1: --ranks=1 is too few for a pair (write --ranks=2, or leave it out)",
         ),
         (
-            "IMB-MT",
-            "IMB-MT is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P and IMB-HALO are (write IMB-MPI1)",
+            "IMB-GPU",
+            "IMB-GPU is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
@@ -425,7 +426,8 @@ fn reductions_have_elements_and_rooted_collectives_a_root() {
 #[test]
 fn lengths_and_pairs_of_osu_follow_the_ranks() {
     let on = |line: &str, n_ranks| {
-        let around = Surroundings { is_launched: true, n_ranks: Some(n_ranks), out: None };
+        let around =
+            Surroundings { is_launched: true, n_ranks: Some(n_ranks), out: None, n_threads: 2 };
         let Translation { words, notes } = translate(&split(line), &around).unwrap();
         (words.join(" "), notes)
     };
@@ -454,7 +456,12 @@ fn lengths_and_pairs_of_osu_follow_the_ranks() {
 
 #[test]
 fn a_launcher_decides_how_many_ranks_there_are() {
-    let around = Surroundings { is_launched: true, n_ranks: None, out: Some("r.jsonl".into()) };
+    let around = Surroundings {
+        is_launched: true,
+        n_ranks: None,
+        out: Some("r.jsonl".into()),
+        n_threads: 2,
+    };
     for line in ["osu_latency -m 8", "IMB-MPI1 PingPong -npmin 2"] {
         let words = translate(&split(line), &around).unwrap().words;
         assert!(!words.contains(&"--ranks".to_owned()), "{words:?}");

@@ -169,7 +169,7 @@ impl Player<'_> {
         let (t, at) = (self.t, (self.t.rank(), self.t.n_ranks()));
         let mut input = Memory::new(t, call.input_bytes(at.0, at.1), random)?;
         let mut output = Memory::new(t, call.output_bytes(at.0, at.1), random)?;
-        data::fill(call, at, Seeds { n_runs: 1 }, [input.data(), output.data()]);
+        data::fill(call, at, Seeds { n_runs: 1, lane: 0 }, [input.data(), output.data()]);
         t.collective(call, input.data(), output.data())?;
         // The operation is over: whoever reads from here now gets it wrong.
         input.data().fill(SENT);

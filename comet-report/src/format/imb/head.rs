@@ -7,9 +7,9 @@ use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
 use super::super::foreign::{Block, n_groups, procs};
-use super::{LENGTHS_LABEL, p2p};
+use super::{LENGTHS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
-use crate::suite::imb::{AGGREGATE, HALO, IO, P2P, SUITE, WIDTH, only_mode, remarks};
+use crate::suite::imb::{AGGREGATE, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
@@ -17,6 +17,9 @@ pub(super) fn start(run: &Run, version: &str) -> String {
     let program = format!("{} {}", run.suite.name, run.suite.version);
     let (program, part) = (program.trim_end(), part(run));
     let title = format!("#    {program}, in the layout of {} {version}", part.name);
+    if part.id == MT.id {
+        return mt::start(&title);
+    }
     if [P2P.id, HALO.id].contains(&part.id) {
         return p2p::start(run, &title);
     }
@@ -55,7 +58,7 @@ fn types(run: &Run, part: &Suite) -> String {
 }
 
 /// The part whose benchmarks alone `run` was asked for; that of messages if there is none.
-fn part(run: &Run) -> &'static Suite {
+pub(super) fn part(run: &Run) -> &'static Suite {
     let asked = suite::asked(SUITE.family, run);
     let first = asked.first().map_or(&SUITE, |(suite, _)| *suite);
     if asked.iter().all(|(suite, _)| suite.id == first.id) { first } else { &SUITE }

@@ -6,6 +6,7 @@
 
 mod halo;
 mod head;
+mod mt;
 mod p2p;
 mod series;
 
@@ -22,7 +23,7 @@ use super::foreign::{
 use crate::record::{Point, Run};
 use crate::sink::RecordSink;
 use crate::suite::Numbers;
-use crate::suite::imb::{AGGREGATE, SUITE, WIDTH, titles};
+use crate::suite::imb::{AGGREGATE, MT, SUITE, WIDTH, titles};
 
 /// Writer of records into `out`, as IMB since 2017.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -45,14 +46,20 @@ struct Imb {
     ended: Option<(&'static str, Option<u64>, u64, Option<String>)>,
     /// Times of the series of the case at hand, where a row has several.
     open: Open,
+    /// The last lines.
+    end: &'static str,
 }
+
+/// The last lines of IMB-MT and of the other parts.
+const END_OF_THREADS: &str = "\n";
+const END: &str = "\n\n# All processes entering MPI_Finalize\n\n";
 
 impl Imb {
     const NEW: Self = Self::of("2021, MB of 10^6 bytes", 1e6);
     const V3_2: Self = Self::of("3.2, MB of 2^20 bytes", 1_048_576.0);
 
     const fn of(version: &'static str, bytes_per_mb: f64) -> Self {
-        Self { version, bytes_per_mb, ended: None, open: Open::NONE }
+        Self { version, bytes_per_mb, ended: None, open: Open::NONE, end: END }
     }
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
@@ -73,21 +80,27 @@ impl Layout for Imb {
 
     fn start(&mut self, run: &Run) -> String {
         self.ended = None;
+        self.end = if head::part(run).id == MT.id { END_OF_THREADS } else { END };
         head::start(run, self.version)
     }
 
-    fn splits_by(&self, _: &Block<'_>) -> &'static [&'static str] {
+    fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {
         const TOPO_AND_MODE: [&str; 5] = [AGGREGATE, "topo_1", "topo_2", "topo_3", "topo_4"];
-        &TOPO_AND_MODE
+        if mt::is_of(block) { &mt::SPLITS } else { &TOPO_AND_MODE }
     }
 
     fn refused(&self, block: &Block<'_>, point: &Point) -> Option<String> {
-        if block.benchmark.numbers.counts_all() { p2p::refused(block, point) } else { None }
+        match block.benchmark.numbers {
+            _ if mt::is_of(block) => mt::refused(block, point),
+            numbers if numbers.counts_all() => p2p::refused(block, point),
+            _ => None,
+        }
     }
 
     fn head(&mut self, block: &Block<'_>, _: Option<&Point>) -> String {
         match block.benchmark.numbers {
             Numbers::Halo => return halo::head(block),
+            _ if mt::is_of(block) => return mt::head(block),
             numbers if numbers.counts_all() => return p2p::head(block),
             _ => (),
         }
@@ -142,7 +155,7 @@ impl Layout for Imb {
     }
 
     fn end(&self) -> &'static str {
-        "\n\n# All processes entering MPI_Finalize\n\n"
+        self.end
     }
 }
 
@@ -151,6 +164,7 @@ impl Imb {
     fn cells(&self, block: &Block<'_>, point: &Point, means: Means) -> String {
         match block.benchmark.numbers {
             Numbers::Halo => return halo::row(point, means, self.bytes_per_mb),
+            _ if mt::is_of(block) => return mt::cells(block, point, means, self.bytes_per_mb),
             numbers if numbers.counts_all() => {
                 return p2p::cells(block, point, means, self.bytes_per_mb);
             }

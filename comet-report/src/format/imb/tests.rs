@@ -1,6 +1,7 @@
 //! Text of IMB: heads, rows, and the words where a length is left out.
 
 mod halo;
+mod mt;
 mod p2p;
 
 use super::super::foreign::tests::records;

@@ -1,6 +1,6 @@
 //! Command lines of the Intel MPI Benchmarks.
 
-mod halo;
+mod counted;
 mod p2p;
 mod programs;
 mod ranks;
@@ -8,7 +8,7 @@ mod sizes;
 
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::suite::imb::{HALO, MPI4, OFF, ON, P2P};
+use comet_report::suite::imb::{HALO, MPI4, MT, OFF, ON, P2P};
 use comet_report::suite::{Benchmark, Numbers};
 
 use self::programs::Program;
@@ -86,8 +86,8 @@ pub(super) fn translate(
     if program.suite.id == P2P.id {
         return p2p::translate(program, reading);
     }
-    if program.suite.id == HALO.id {
-        return halo::translate(program, reading);
+    if [HALO.id, MT.id].contains(&program.suite.id) {
+        return counted::translate(program, reading, around);
     }
     let Reading { options, ours, plain, notes } = reading;
     let mut asked = Asked {

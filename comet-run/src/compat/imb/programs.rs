@@ -1,6 +1,6 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, HALO, IO, MPI4, NBC, P2P, RMA, SUITE, remarks};
+use comet_report::suite::imb::{EXT, HALO, IO, MPI4, MT, NBC, P2P, RMA, SUITE, remarks};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -30,7 +30,7 @@ pub(super) struct Program {
 }
 
 /// All that have kernels here.
-static PROGRAMS: [Program; 8] = [
+static PROGRAMS: [Program; 9] = [
     Program { name: "IMB-MPI1", suite: &SUITE, letter: "m", ..OF_MESSAGES },
     Program { name: "IMB-NBC", suite: &NBC, letter: "n", ..OF_MESSAGES },
     // Its options are those of IMB-NBC.
@@ -40,7 +40,8 @@ static PROGRAMS: [Program; 8] = [
     // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
     Program { name: "IMB-IO", suite: &IO, letter: "i", npmin: 1, has_files: true, ..OF_WINDOWS },
     Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
-    Program { name: "IMB-HALO", suite: &HALO, ..OF_MESSAGES },
+    Program { name: "IMB-HALO", suite: &HALO, letter: "h", ..OF_MESSAGES },
+    Program { name: "IMB-MT", suite: &MT, letter: "t", ..OF_MESSAGES },
 ];
 
 /// Defaults of the programs of messages and collectives.

@@ -10,7 +10,7 @@ fn run(rest: &str) -> String {
 #[test]
 fn grids_counts_and_loops_are_options_of_ours() {
     let loops = "--repetitions 1000 --warm-up 100";
-    let sizes = "--sizes 4,8,16,32 --loop-limits none --axis datatype=int";
+    let sizes = "--loop-limits none --sizes 4,8,16,32 --axis datatype=int";
     for (line, expected) in [
         ("IMB-HALO", run(&format!("{loops} {sizes}"))),
         ("IMB-HALO SIMPLE_HALO --ranks=4", run(&format!("{loops} {sizes} --ranks=4"))),
@@ -22,7 +22,7 @@ fn grids_counts_and_loops_are_options_of_ours() {
         ),
         (
             "IMB-HALO -count 1,3 -datatype char -stride 0 -malloc_align 64 -thread_level single",
-            run(&format!("{loops} --sizes 1,3 --loop-limits none --axis datatype=char")),
+            run(&format!("{loops} --loop-limits none --sizes 1,3 --axis datatype=char")),
         ),
     ] {
         check(line, &expected);

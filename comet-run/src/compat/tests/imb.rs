@@ -381,7 +381,10 @@ fn collectives_in_flight_have_the_options_of_blocked_ones_but_for_types() {
 #[test]
 fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
     let translate = |line: &str, n_ranks| {
-        translate(&split(line), &Surroundings { is_launched: true, n_ranks, out: None })
+        translate(
+            &split(line),
+            &Surroundings { is_launched: true, n_ranks, out: None, n_threads: 2 },
+        )
     };
     for (line, n_ranks, procs) in [
         ("IMB-MPI1 Bcast Barrier", Some(8), Some("procs=2..max*2,max")),

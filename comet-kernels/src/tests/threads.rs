@@ -1,0 +1,89 @@
+//! Kernels in several threads of each rank, over ranks and lanes that are threads.
+
+use comet_core::driver::{self, Rules, Settings};
+use comet_core::event::{Event, Listener};
+use comet_core::kernel::{AxisUse, Case, ELEMENT, LENGTH_BYTES, Profile, THREADS, WINDOW};
+use comet_core::local::{self, Corrupt, Local};
+use comet_core::topology::Topology;
+use comet_core::transport::{Rank, Transport as _};
+
+/// Threads of each rank.
+const N_THREADS: usize = 3;
+
+/// Ranks of the samples of each case, and the sentences of those that failed.
+#[derive(Default)]
+struct Heard {
+    ranks: Vec<(&'static str, Vec<Rank>)>,
+    failures: Vec<String>,
+}
+
+impl Listener for Heard {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        match event {
+            Event::CaseFinished(measurement) => {
+                let of_first = &measurement.series[0].ranks;
+                let ranks = of_first.iter().map(|of_rank| of_rank.rank).collect();
+                self.ranks.push((measurement.case.info.name, ranks));
+            }
+            Event::CaseFailed(failure) => self.failures.push(failure.message.clone()),
+            _ => (),
+        }
+        Ok(())
+    }
+}
+
+/// A case of each kernel of imb-mt in several threads of each of `n_ranks`.
+fn heard(n_ranks: usize, corrupt: Corrupt) -> Heard {
+    let kernels = crate::imb_mt::kernels::<Local>();
+    let settings = Settings {
+        rules: Rules::Imb,
+        repetitions: Some(3),
+        samples: Some(2),
+        ..Settings::of(Profile::Quick)
+    };
+    let value = |used: &AxisUse| match used.axis {
+        axis if *axis == THREADS => N_THREADS as u64,
+        axis if *axis == LENGTH_BYTES => 24,
+        axis if *axis == WINDOW => 4,
+        axis if *axis == ELEMENT => 2,
+        _ => 0,
+    };
+    let mut of_ranks = local::run_corrupting(Topology::hypercube(n_ranks), corrupt, |t| {
+        if t.rank() > 0 {
+            driver::follow(t, kernels, &settings).unwrap();
+            return Heard::default();
+        }
+        let case = |kernel: &&dyn comet_core::kernel::Kernel<Local>| {
+            let info = kernel.info();
+            Case::new(info, &info.axes.iter().map(value).collect::<Vec<_>>())
+        };
+        let cases: Vec<Case> = kernels.iter().map(case).collect();
+        let mut heard = Heard::default();
+        driver::conduct(t, kernels, &cases, &settings, &mut heard).unwrap();
+        heard
+    });
+    of_ranks.swap_remove(0)
+}
+
+#[test]
+fn each_thread_of_each_rank_is_verified_and_sampled() {
+    let Heard { ranks, failures } = heard(3, Corrupt::Nothing);
+    assert_eq!((failures, ranks.len()), (vec![], 10));
+    for (name, ranks) in ranks {
+        // Of three ranks the last is in no pair.
+        let is_of_pairs = ["pingpong", "pingping", "uniband", "biband"].contains(&name);
+        let n_sampled = if is_of_pairs { 2 } else { 3 };
+        let expected: Vec<Rank> = (0..n_sampled).flat_map(|rank| [rank; N_THREADS]).collect();
+        assert_eq!(ranks, expected, "{name}");
+    }
+}
+
+#[test]
+fn wrong_messages_are_noticed_in_a_thread_which_is_named() {
+    let failures = heard(2, Corrupt::Users).failures;
+    // Collectives and barriers have tags of their own.
+    assert_eq!(failures.len(), 6, "{failures:?}");
+    for failure in failures {
+        assert!(failure.ends_with(" (in thread 0)"), "{failure}");
+    }
+}
