@@ -2,6 +2,7 @@
 
 mod collective;
 mod file;
+mod graph;
 mod lane;
 mod modes;
 mod prepared;
@@ -30,6 +31,7 @@ use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
 use nix::sys::resource::{UsageWho, getrusage};
 
+use self::graph::Graph;
 use crate::clock::{self, CLOCK};
 use crate::guard::OnFailure;
 use crate::job::Job;
@@ -77,15 +79,6 @@ pub struct Mpi {
     /// Communicators that keep windows apart from those of other parts, `None` where no window can be made; empty
     /// until that is known.
     windows: OnceCell<Option<Vec<Comm>>>,
-}
-
-/// A communicator with neighbours.
-#[derive(Clone)]
-struct Graph {
-    neighbours: Arc<Neighbours>,
-    comm: Rc<Comm>,
-    /// Time to make it, the mean over its ranks.
-    time_ns: f64,
 }
 
 impl fmt::Debug for Mpi {
@@ -363,23 +356,7 @@ impl Transport for Mpi {
 
     /// `MPI_Dist_graph_create_adjacent`, unless the last graph was the same on all ranks.
     fn with_neighbours(&self, neighbours: &Arc<Neighbours>) -> Result<Option<Self>> {
-        let both = neighbours.sources().iter().chain(neighbours.destinations());
-        both.copied().try_for_each(|rank| require_rank(self, rank))?;
-        let last = self.graph.borrow().clone().filter(|last| last.neighbours == *neighbours);
-        let graph = self.call_of_all(Source::Any, |comm| {
-            let is_other = comm.largest(i32::from(last.is_none()))? > 0;
-            if let Some(last) = last.filter(|_| !is_other) {
-                return Ok(last);
-            }
-            let (made, elapsed_ns) = comm.with_neighbours(neighbours, || self.now_ns())?;
-            let mut sum_ns = [elapsed_ns as f64];
-            comm.sum(&mut sum_ns)?;
-            let time_ns = sum_ns[0] / self.n_ranks() as f64;
-            Ok(Graph { neighbours: Arc::clone(neighbours), comm: Rc::new(made), time_ns })
-        })?;
-        let comm = Rc::clone(&graph.comm);
-        self.graph.replace(Some(graph));
-        Ok(Some(self.part(self.group.clone(), comm, Some(Arc::clone(neighbours)))))
+        self.with_graph(neighbours).map(Some)
     }
 
     /// `MPI_Comm_dup`, and the datatype in all that follows.
