@@ -383,6 +383,8 @@ fn refusals(t: &Mpi, folder: &Path) -> Result<(), String> {
     if !short.is_err_and(|error| error.to_string().contains("3 bytes of 8 were moved")) {
         return Err("a short read is not noticed".into());
     }
+    // A write of another rank makes the file longer.
+    t.barrier().map_err(said)?;
     file.write(0..8, Pointer::At(0), Together::All).map_err(said)?;
     file.sync().map_err(said)?;
     file.close().and_then(|()| file.remove()).map_err(said)
