@@ -20,7 +20,7 @@ fn trials_at(axis: &'static Axis, value: u64) -> Vec<Trial> {
 #[test]
 fn every_buffer_of_a_window_is_verified() {
     let trials = trials_at(&WINDOW_BUFFERS, 1);
-    assert_eq!(trials.len(), 5 * 4, "{trials:?}");
+    assert_eq!(trials.len(), 7 * 4, "{trials:?}");
     for trial in trials {
         trial.passes(n_idle(&trial.case, trial.topology.n_ranks()));
         trial.notices_wrong_messages();
