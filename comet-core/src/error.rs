@@ -153,6 +153,11 @@ impl TransportError {
         self.kind == TransportErrorKind::Unsupported
     }
 
+    /// True if all ranks have this error, so that none waits for another; the transport stays usable.
+    pub fn is_of_all(&self) -> bool {
+        matches!(self.kind, TransportErrorKind::Unsupported | TransportErrorKind::Storage)
+    }
+
     /// True if the transport cannot be used after this error.
     pub fn ends_job(&self) -> bool {
         use TransportErrorKind::{Backend, Disagreement, PeerFailed, TimedOut};

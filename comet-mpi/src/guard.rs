@@ -147,19 +147,31 @@ impl Guard<'_> {
             if let Some(failure) = failure {
                 self.conclude(rank, &failure);
             }
-            if Vitals::unpack(sight.words).0 == Phase::GivingUp && sight.waited() > GIVING_UP {
+            let gives_up = |sight: &Sight| {
+                Vitals::unpack(sight.words).0 == Phase::GivingUp && sight.waited() > GIVING_UP
+            };
+            if gives_up(&sight) || of_lanes.iter().any(gives_up) {
                 rank.end(self.vitals, GAVE_UP);
             }
         }
     }
 
+    /// The notes of the lanes that have run.
+    fn lanes_begun(&self) -> impl Iterator<Item = &Vitals> {
+        let has_begun = |lane: &&Vitals| Vitals::unpack(lane.words()).0 != Phase::Joining;
+        self.lanes.iter().take_while(has_begun)
+    }
+
     /// The failure of a lane that waits for too long; `sights` are those of the lanes so far.
     fn look_at_lanes(&self, sights: &mut Vec<Sight>) -> Option<JobFailure> {
-        let has_begun = |lane: &&Vitals| Vitals::unpack(lane.words()).0 != Phase::Joining;
         let now = Instant::now();
-        for (index, vitals) in self.lanes.iter().take_while(has_begun).enumerate() {
+        for (index, vitals) in self.lanes_begun().enumerate() {
             if index == sights.len() {
                 sights.push(Sight::new(now));
+            }
+            // A signal is one to the process, of which the rank takes note.
+            if let Some(number) = self.vitals.signal() {
+                vitals.hear(number);
             }
             // The state of the process is that of the rank.
             sights[index].update(now, vitals, ProcessState::default);
@@ -247,9 +259,11 @@ impl Guard<'_> {
         Some(limit.saturating_add(self.head_start()))
     }
 
-    /// CPU time in a case after a signal, in ticks, from which the rank counts as deaf.
+    /// CPU time in a case after a signal, in ticks, from which the rank counts as deaf. All of its threads take
+    /// some.
     fn most_ticks(&self) -> u64 {
-        MOST_TICKS + if self.vitals.rank() == 0 { 0 } else { HEAD_START_TICKS }
+        let of_thread = MOST_TICKS + if self.vitals.rank() == 0 { 0 } else { HEAD_START_TICKS };
+        of_thread * self.lanes_begun().count().max(1) as u64
     }
 
     fn head_start(&self) -> Duration {

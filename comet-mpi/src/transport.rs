@@ -13,6 +13,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -328,6 +329,12 @@ impl RawTransport for Mpi {
         let message = format!("{name} gave up{during}: {reason}");
         let failure = JobFailure::of_rank(rank, "rank_gave_up", message);
         self.vitals.begin(Phase::GivingUp);
+        // The first thread of the rank ends it; the guard does if that lasts.
+        static IS_OVER: AtomicBool = AtomicBool::new(false);
+        // Relaxed: nothing follows from it but the wait.
+        while IS_OVER.swap(true, Ordering::Relaxed) {
+            thread::sleep(NAP);
+        }
         native::abort((self.on_failure)(&failure, &self.vitals.kept()))
     }
 }

@@ -8,7 +8,7 @@ use super::step::Step;
 use super::{Pace, Settings, clock};
 use crate::collective;
 use crate::context::Method;
-use crate::error::{KernelError, Result, TransportErrorKind};
+use crate::error::{KernelError, Result};
 use crate::event::{Failure, RunEnd};
 use crate::file::Folder;
 use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
@@ -316,8 +316,7 @@ pub(super) fn report_of(result: std::result::Result<Taken, KernelError>) -> Resu
         Err(KernelError::Transport(error)) if error.is_unsupported() => {
             Ok(Err((Failure::Skipped, error.to_string())))
         }
-        // All ranks have it.
-        Err(KernelError::Transport(error)) if error.kind == TransportErrorKind::Storage => {
+        Err(KernelError::Transport(error)) if error.is_of_all() => {
             Ok(Err((Failure::Failed, error.to_string())))
         }
         // What this rank did not do, another may wait for.

@@ -44,7 +44,8 @@ impl<T: Transport> Step<'_, T> {
         let of_lanes = t.on_lanes(n, |t| {
             let taken = self.take(self.context(t));
             match &taken {
-                Err(KernelError::Transport(error)) if error.ends_job() => {
+                // Threads of this rank may wait for what this one did not do, as other ranks may.
+                Err(KernelError::Transport(error)) if !error.is_of_all() => {
                     t.fail_job(&error.to_string())
                 }
                 _ => taken,

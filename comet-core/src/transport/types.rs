@@ -32,6 +32,8 @@ impl Tag {
     }
 
     /// Any tag of users, in receives and probes that name their source (`MPI_ANY_TAG`). No message has it.
+    /// Over MPI such a receive takes messages of collectives by an algorithm of the library too, so that none of
+    /// these may be in flight.
     pub const ANY: Self = Self((1 << TAG_BITS) - 1);
 
     /// True if a receive with this tag takes a message with `tag`: the same tag, or any tag of users of the

@@ -1,8 +1,10 @@
-//! Bandwidth of threads: time of windows of messages between partners, in all threads of all ranks at once.
+//! Bandwidth of threads: time of windows of messages between partners, in all threads of all ranks
+//! at once.
 //!
 //! **Source**: IMB 2021, IMB-MT, `UniBandMT` and `BiBandMT`.
 //!
-//! **Pattern**, W messages in a window, in each thread of a rank r that leads, S ranks before its partner
+//! **Pattern**, W messages in a window, in each thread of a rank r that leads, S ranks before its
+//! partner
 //! ```text
 //!   uniband  rank r  --OUT--> --OUT--> ... --OUT-->   rank r + S: W unblocked sends and receives
 //!                    <------------ ACK -------------  one byte, when all W have arrived
@@ -10,24 +12,24 @@
 //!                    <-BACK-- ... <-BACK--            sends, and wait for all at once
 //!                    <------------ ACK -------------  one byte
 //! ```
-//! **Timed** (all threads of all ranks): one window and its answer, in a loop. The threads of a rank meet
-//! before it; in it they share nothing. Buffers are made before.
+//! **Timed** (all threads of all ranks): one window and its answer, in a loop. The threads of a
+//! rank meet before it; in it they share nothing. Buffers are made before.
 //!
-//! **Reports**: mean time of a window in a loop, on the slowest thread of any rank. IMB-MT prints the mean
-//! over all threads of all ranks, of one message.
+//! **Reports**: mean time of a window in a loop, on the slowest thread of any rank. IMB-MT prints
+//! the mean over all threads of all ranks, of one message.
 //!
-//! **Rate**: W (uniband) or 2 W (biband) x pairs x `threads` x `length_bytes` / time, of all threads of all
-//! ranks together. Answers are no messages of it. IMB-MT takes bytes by the slowest thread, and messages
-//! by the mean.
+//! **Rate**: W (uniband) or 2 W (biband) x pairs x `threads` x `length_bytes` / time, of all
+//! threads of all ranks together. Answers are no messages of it. IMB-MT takes bytes by the slowest
+//! thread, and messages by the mean.
 //!
-//! **Parameters**: `threads` of each rank; `stride`, which is S, or 0 for half of the ranks; `window`, which
-//! is W (64 in IMB-MT); `length_bytes` of one message of one thread.
+//! **Parameters**: `threads` of each rank; `stride`, which is S, or 0 for half of the ranks;
+//! `window`, which is W (64 in IMB-MT); `length_bytes` of one message of one thread.
 //!
-//! **Verified by**: other test data of each rank and thread; contents of the buffers and of the answer;
-//! source and length of every message.
+//! **Verified by**: other test data of each rank and thread; contents of the buffers and of the
+//! answer; source and length of every message.
 //!
-//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`. All
-//! messages of a window are of one buffer and go into one, as in IMB-MT.
+//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`.
+//! All messages of a window are of one buffer and go into one, as in IMB-MT.
 
 use comet_core::kernel::prelude::*;
 

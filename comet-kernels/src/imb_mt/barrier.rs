@@ -6,21 +6,21 @@
 //! ```text
 //!   threads of each rank   meet -- barrier of the ranks, in each thread -- meet -- barrier ...
 //! ```
-//! **Timed** (all threads of all ranks): the threads of a rank wait for each other, then each calls a barrier
-//! of the ranks on its own lane; again and again in a loop.
+//! **Timed** (all threads of all ranks): the threads of a rank wait for each other, then each calls
+//! a barrier of the ranks on its own lane; again and again in a loop.
 //!
-//! **Reports**: mean time of both in a loop, on the slowest thread of any rank. IMB-MT prints the least, the
-//! largest and the mean over all threads of all ranks.
+//! **Reports**: mean time of both in a loop, on the slowest thread of any rank. IMB-MT prints the
+//! least, the largest and the mean over all threads of all ranks.
 //!
 //! **Rate**: none.
 //!
 //! **Parameters**: `threads` of each rank.
 //!
-//! **Verified by**: in each round another rank is late; no thread may leave before the same one of that
-//! rank has entered.
+//! **Verified by**: in each round another rank is late; no thread may leave before the same one of
+//! that rank has entered.
 //!
-//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`. Threads
-//! meet by looking at a word, where IMB-MT has the barrier of its OpenMP.
+//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`.
+//! Threads meet by looking at a word, where IMB-MT has the barrier of its OpenMP.
 
 use comet_core::collective;
 use comet_core::kernel::prelude::*;

@@ -1,4 +1,5 @@
-//! Collectives of threads: time of one operation of all ranks in each thread, by all threads at once.
+//! Collectives of threads: time of one operation of all ranks in each thread, by all threads at
+//! once.
 //!
 //! **Source**: IMB 2021, IMB-MT, `BcastMT`, `ReduceMT`, `AllReduceMT`.
 //!
@@ -6,24 +7,25 @@
 //! ```text
 //!   bcast   root ==> all        reduce   all ==+==> root        allreduce   all ==+==> all
 //! ```
-//! **Timed** (all threads of all ranks): one call, after the threads of a rank have met and a barrier of the
-//! ranks. Buffers, plans and test data are made before.
+//! **Timed** (all threads of all ranks): one call, after the threads of a rank have met and a
+//! barrier of the ranks. Buffers, plans and test data are made before.
 //!
-//! **Reports**: time from the first start to the last finish over all threads of all ranks; under the rules
-//! of IMB the mean time of one call over all threads. IMB-MT prints the least, the largest and the mean,
-//! over all threads of all ranks, of their mean times of a call.
+//! **Reports**: time from the first start to the last finish over all threads of all ranks; under
+//! the rules of IMB the mean time of one call over all threads. IMB-MT prints the least, the
+//! largest and the mean, over all threads of all ranks, of their mean times of a call.
 //!
 //! **Rate**: `threads` x `length_bytes` / time, of one message of each thread.
 //!
-//! **Parameters**: `threads` of each rank; `algorithm`: that of the transport, or one of the library;
-//! `element` of reductions; `length_bytes` of one message of one thread, where IMB-MT prints that of all
-//! threads.
+//! **Parameters**: `threads` of each rank; `algorithm`: that of the transport, or one of the
+//! library; `element` of reductions; `length_bytes` of one message of one thread, where IMB-MT
+//! prints that of all threads.
 //!
-//! **Verified by**: contents on every rank and in every thread, over spoiled buffers with canaries on both
-//! sides; roots 0, middle and last. Other test data of each rank and, but for reductions, of each thread.
+//! **Verified by**: contents on every rank and in every thread, over spoiled buffers with canaries
+//! on both sides; roots 0, middle and last. Other test data of each rank and, but for reductions,
+//! of each thread.
 //!
-//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`. IMB-MT has
-//! five barriers between two calls.
+//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`.
+//! IMB-MT has five barriers between two calls.
 
 use comet_core::collective::{Kind, Prepared};
 use comet_core::kernel::ELEMENT;

@@ -62,11 +62,15 @@ fn threads(case: &Case) -> u64 {
     case.n_threads() as u64
 }
 
-/// Refuses cases without a thread.
+/// The most threads of a rank.
+const MAX_THREADS: usize = 1024;
+
+/// Refuses cases without a thread, or with more than any rank has.
 fn require_threads(case: &Case) -> Result<(), String> {
     match case.n_threads() {
         0 => Err("a rank has at least one thread, not 0 (use threads=1)".into()),
-        _ => Ok(()),
+        1..=MAX_THREADS => Ok(()),
+        n => Err(format!("a rank has at most {MAX_THREADS} threads, not {n} (use fewer)")),
     }
 }
 
@@ -134,6 +138,7 @@ mod tests {
         };
         check(&[2, 2, 8], Ok(()));
         check(&[0, 2, 8], Err("a rank has at least one thread, not 0 (use threads=1)"));
+        check(&[5000, 2, 8], Err("a rank has at most 1024 threads, not 5000 (use fewer)"));
         check(
             &[2, 3, 8],
             Err("partners 3 ranks apart are not among 5 ranks (use a stride of at most 2)"),

@@ -4,17 +4,17 @@
 //!
 //! **Pattern**, in each thread t of a rank r that leads, S ranks before its partner
 //! ```text
-//!   pingpong   rank r, thread t  --OUT-->   rank r + S, thread t    blocked sends, blocked receives
-//!                                <-BACK--
-//!   pingping   rank r, thread t  --OUT-->   rank r + S, thread t    each posts its send, receives, and
-//!                                <-BACK--                           waits for the send
+//!   pingpong  rank r, thread t  --OUT-->   rank r + S, thread t  blocked sends, blocked receives
+//!                               <-BACK--
+//!   pingping  rank r, thread t  --OUT-->   rank r + S, thread t  each posts its send, receives, and
+//!                               <-BACK--                         waits for the send
 //! ```
-//! **Timed** (all threads of all ranks): one round trip, or the three calls, in a loop. The threads of a
-//! rank meet before it; in it they share nothing. Buffers and test data are made before.
+//! **Timed** (all threads of all ranks): one round trip, or the three calls, in a loop. The threads
+//! of a rank meet before it; in it they share nothing. Buffers and test data are made before.
 //!
-//! **Reports**: mean time in a loop on the slowest thread of any rank, of half a round trip (pingpong) or
-//! of the three calls (pingping). IMB-MT prints the least, the largest and the mean over all threads of
-//! all ranks.
+//! **Reports**: mean time in a loop on the slowest thread of any rank, of half a round trip
+//! (pingpong) or of the three calls (pingping). IMB-MT prints the least, the largest and the mean
+//! over all threads of all ranks.
 //!
 //! **Rate**: `threads` x `length_bytes` / time, of all threads of a rank in one direction.
 //!
@@ -24,9 +24,9 @@
 //! **Verified by**: other test data of each rank and thread; contents, source and length of every
 //! message.
 //!
-//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`, which
-//! takes locks that ranks of one thread do without. A rank in no pair takes no part; IMB-MT counts its
-//! time as 0 there, and prints that as the least.
+//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`,
+//! which takes locks that ranks of one thread do without. A rank in no pair takes no part; IMB-MT
+//! counts its time as 0 there, and prints that as the least.
 
 use comet_core::kernel::prelude::*;
 

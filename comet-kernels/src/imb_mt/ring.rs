@@ -1,5 +1,5 @@
-//! Rings of threads: time of messages that all ranks send at once to the ranks before and behind them, in
-//! all of their threads.
+//! Rings of threads: time of messages that all ranks send at once to the ranks before and behind
+//! them, in all of their threads.
 //!
 //! **Source**: IMB 2021, IMB-MT, `SendRecvMT`, `ExchangeMT`.
 //!
@@ -13,14 +13,14 @@
 //!                       <-- r+S
 //!                       waits for its sends
 //! ```
-//! **Timed** (all threads of all ranks): one such round, in a loop. The threads of a rank meet before it; in
-//! it they share nothing. Buffers and test data are made before.
+//! **Timed** (all threads of all ranks): one such round, in a loop. The threads of a rank meet
+//! before it; in it they share nothing. Buffers and test data are made before.
 //!
-//! **Reports**: mean time of a round in a loop, on the slowest thread of any rank. IMB-MT prints the least,
-//! the largest and the mean over all threads of all ranks.
+//! **Reports**: mean time of a round in a loop, on the slowest thread of any rank. IMB-MT prints
+//! the least, the largest and the mean over all threads of all ranks.
 //!
-//! **Rate**: `threads` x 2 (sendrecv) or 4 (exchange) x `length_bytes` / time: what one rank sends and
-//! receives.
+//! **Rate**: `threads` x 2 (sendrecv) or 4 (exchange) x `length_bytes` / time: what one rank sends
+//! and receives.
 //!
 //! **Parameters**: `threads` of each rank; `stride`, which is S, or 0 for half of the ranks;
 //! `length_bytes` of one message of one thread, where IMB-MT prints that of all threads.
@@ -28,8 +28,8 @@
 //! **Verified by**: other test data of each rank and thread; contents, source and length of every
 //! message.
 //!
-//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`. On an
-//! even number of ranks without a stride of its own both neighbours are the same rank.
+//! **Caution**: several threads need a transport that has them: MPI at `--thread-level multiple`.
+//! On an even number of ranks without a stride of its own both neighbours are the same rank.
 
 use comet_core::kernel::prelude::*;
 use comet_core::transport::Room;

@@ -24,7 +24,8 @@
 //!
 //! **Caution**: a library before MPI-4 lacks these calls, and MPICH 4.0 ends them before their data has
 //! moved: these cases are skipped. On a transport without them, and by an algorithm of the library, an
-//! operation is messages by a plan that is made before.
+//! operation is messages by a plan that is made before. A barrier of all ranks is before each start,
+//! before those of barrier_persistent too, where OSU has none.
 
 use comet_core::collective::Kind;
 use comet_core::kernel::prelude::*;

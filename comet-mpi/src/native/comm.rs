@@ -442,9 +442,10 @@ impl Drop for Comm {
         // During a panic the job is about to be ended, and the others may not come to this call.
         let is_alive = !std::thread::panicking() && !mpi::environment::is_finalized();
         if self.is_part && is_alive {
-            // SAFETY: the communicator was made by `split` or as a duplicate, and MPI is not finalised,
-            // which has just been asked: its calls come from this thread alone. Requests end before the transport that started them is dropped. An
-            // error leaves a handle behind, which nothing uses.
+            // SAFETY: the communicator was made by `split` or as a duplicate, and MPI is not finalised, which
+            // has just been asked: the thread that finalises it waits for those of lanes before. Requests end
+            // before the transport that started them is dropped. An error leaves a handle behind, which
+            // nothing uses.
             unsafe { ffi::MPI_Comm_free(&raw mut self.raw) };
         }
     }

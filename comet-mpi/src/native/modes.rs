@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{mem, ptr};
 
 use comet_core::transport::{Rank, SendMode, Tag};
@@ -97,40 +97,46 @@ impl Room {
 
     /// `MPI_Buffer_attach` (section 3.6) of `length_bytes`, after `MPI_Buffer_detach` if fewer are attached.
     pub(crate) fn attach(&self, length_bytes: usize) -> Outcome {
-        if self.attached_bytes() >= length_bytes {
+        let mut memory = self.lock();
+        if memory.len() >= length_bytes {
             return Ok(());
         }
-        self.detach()?;
-        let mut memory = vec![0; length_bytes];
-        let start = memory.as_mut_ptr().cast::<c_void>();
-        // SAFETY: the memory is kept until it is detached, and nothing else uses it.
+        self.detach_from(&mut memory)?;
+        let mut new = vec![0; length_bytes];
+        let start = new.as_mut_ptr().cast::<c_void>();
+        // SAFETY: nothing is attached, as the lock holds other threads off; the memory is kept until it is
+        // detached, and nothing else uses it.
         let code = unsafe { ffi::MPI_Buffer_attach(start, to_c(length_bytes)) };
         outcome("MPI_Buffer_attach", code)?;
-        self.keep(memory);
+        *memory = new;
+        self.attached_bytes.store(length_bytes, Ordering::Relaxed);
         Ok(())
     }
 
     /// `MPI_Buffer_detach`, which waits until the messages in the memory have left; nothing without memory.
     pub(crate) fn detach(&self) -> Outcome {
-        if self.attached_bytes() == 0 {
+        self.detach_from(&mut self.lock())
+    }
+
+    fn detach_from(&self, memory: &mut Vec<u8>) -> Outcome {
+        if memory.is_empty() {
             return Ok(());
         }
+        self.attached_bytes.store(0, Ordering::Relaxed);
         let (mut start, mut length): (*mut c_void, c_int) = (ptr::null_mut(), 0);
         // SAFETY: memory is attached; the call writes its place, which is known, and its length.
         let code = unsafe { ffi::MPI_Buffer_detach((&raw mut start).cast(), &raw mut length) };
         outcome("MPI_Buffer_detach", code)?;
-        self.keep(Vec::new());
+        *memory = Vec::new();
         Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn attached_bytes(&self) -> usize {
         self.attached_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Keeps `memory` in place of what was attached, and frees that.
-    fn keep(&self, memory: Vec<u8>) {
-        self.attached_bytes.store(memory.len(), Ordering::Relaxed);
-        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
     }
 }
 

@@ -12,7 +12,7 @@ use comet_core::waiting::Waiting;
 use mpi::ffi;
 
 use super::collective::is_mpich_4_0;
-use super::comm::{Comm, envelope, source_to_c, to_c};
+use super::comm::{Comm, envelope, source_to_c, tag_to_c, to_c};
 use super::issue::Way;
 use super::refused::Refused;
 use super::request::has_ended;
@@ -100,7 +100,7 @@ impl MpiPrepared {
     ) -> Outcome<Self> {
         let mut prepared = Self::new(comm, n, waiting);
         prepared.receives = Some((source, buffer.len()));
-        let (from, tag) = (source_to_c(source), c_int::from(tag.value()));
+        let (from, tag) = (source_to_c(source), tag_to_c(tag));
         prepared.each("MPI_Recv_init", |request| {
             comm.with_type(buffer.len(), |count, kind| {
                 let start = buffer.as_mut_ptr().cast();

@@ -37,6 +37,8 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
         AxisKind::Count if axis.name == "topo_1" => vec![1],
         AxisKind::Count if axis.name == "topo_2" => vec![0, 1],
         AxisKind::Count if axis.name.starts_with("topo_") => vec![0],
+        // Ranks of a simulation have one thread.
+        AxisKind::Count if axis.name == "threads" => vec![1],
         // Some root that even two ranks have.
         AxisKind::Count if axis.name == "first_root" => vec![1],
         AxisKind::Distance | AxisKind::Pairs | AxisKind::Round => (0..=5).collect(),

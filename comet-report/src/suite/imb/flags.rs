@@ -20,7 +20,7 @@ pub(super) const COUNTED_FLAGS: &[Flag] = &[
     of("h", &["-stride"], Needed("N"), Noted(&["0"]), "neighbours follow from the grid, there as here"),
     of("t", &["-stride"], Needed("N"), Obeyed, "ranks between partners: 0, half of all"),
     of("t", &["-window_size"], Needed("N"), Obeyed, "messages of a window of UniBandMT and BiBandMT: 64"),
-    of("t", &["-barrier"], Needed("on|off|special"), Obeyed, "barriers before loops and calls: of MPI, none, or a dissemination of messages"),
+    of("t", &["-barrier"], Needed("on|off|special"), Obeyed, "barriers before calls of a collective: of MPI, none, or a dissemination of messages"),
     of("t", &["-malloc_algo"], Needed("NAME"), Noted(&["parallel"]), "each thread makes its buffers itself"),
     of("t", &["-check"], Needed("BOOL"), Noted(&["true", "yes", "on", "1"]), "all data are checked, before and after the measurement"),
     of("t", &["-noheader"], No, Noted(&[]), "the head says what measured"),
