@@ -332,7 +332,7 @@ has_threads() {
     local file="$scratch/$mpirun-threads.jsonl"
     launch 2 check imb-mt --thread-level multiple
     ends_with 0 launch 2 IMB-MT -thread_level multiple -count 1,2048 -repeat 10 -warmup 2 --threads=2 --out "$file"
-    prints 10 '^# #processes = 2 \\(threads: 2\\)$'
+    prints 10 '^# #processes = 2 \(threads: 2\)$'
     "$comet_run" validate "$file"
     grep -q '"ranks":\[0,0,1,1\]' "$file"
     ends_with 6 launch 2 imb-mt/pingpong -s 8 --threads 2 --out none
