@@ -205,7 +205,8 @@ impl RawTransport for Mpi {
     ) -> Result<MpiSend<'env>> {
         require_rank(self, destination)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
-        let send = MpiSend::start(lease, &self.comm, message, (destination, tag), waiting);
+        let (mode, to) = (SendMode::Standard, (destination, tag));
+        let send = MpiSend::start_in(lease, &self.comm, mode, message, to, waiting);
         send.map_err(|failure| self.error(failure))
     }
 
@@ -485,12 +486,7 @@ impl Transport for Mpi {
 
     #[inline]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        require_rank(self, destination)?;
-        let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
-        self.waiting(waiting, || self.comm.send(message, destination, tag)).map_err(|failure| {
-            let peer = Source::Rank(self.group.global(destination));
-            self.error(failure).with_peer(peer, tag)
-        })
+        self.sent_in(SendMode::Standard, (destination, tag), message)
     }
 
     #[inline]

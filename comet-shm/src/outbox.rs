@@ -30,7 +30,7 @@ struct PendingSend {
     message: *const u8,
     length_bytes: usize,
     state: SendState,
-    /// What the send keeps until it is over: see [`Storage`].
+    /// Memory that the send keeps until it is over.
     storage: Option<Storage>,
 }
 

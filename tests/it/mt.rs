@@ -2,7 +2,7 @@
 //! them, and the refusal of several threads where ranks have one. Several are measured over MPI
 //! (`scripts/mpi-test.sh`). The requirements are BI-08 and BI-30.
 
-use crate::support::{FLAT, Folder};
+use crate::support::{Folder, Requirement, require_met};
 
 /// Each benchmark once, on two ranks.
 const ALL: &str = "IMB-MT -repeat 5 -warmup 2 --ranks=2 --machine=./flat.toml --out r.jsonl";
@@ -11,10 +11,8 @@ const ONE: &str = "IMB-MT SendRecvMT -repeat 5 --machine=./flat.toml --out r.jso
 
 const HEAD: &str = "\n       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]";
 
-/// Requirements by their numbers, a command line with options, and text of the output or of the result file that
-/// shows that they are met.
 #[rustfmt::skip] // One requirement a line.
-const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
+const ROWS: &[Requirement] = &[
     (&["BI-01", "BI-08"], "IMB-MT -list", "", &["List of benchmarks:\nIMB-MT:\n    AllReduceMT\n    BarrierMT\n    BcastMT\n    BiBandMT\n"]),
     (&["BI-08"], ALL, "", &["# Benchmarking PingPongMT\n# #processes = 2 (threads: 1)\n#---", HEAD]),
     // Four bytes take 10.032 us one way; an exact simulation takes two samples of five.
@@ -34,18 +32,7 @@ const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
 
 #[test]
 fn requirements_are_met_by_what_it_prints_and_records() {
-    for (numbers, line, options, texts) in ROWS {
-        let folder = Folder::new();
-        folder.write("flat.toml", FLAT);
-        let line = format!("{line} {options}");
-        let mut found = folder.run(line.trim_end()).success().stdout;
-        if line.contains("--out r.jsonl") {
-            found += &folder.read("r.jsonl");
-        }
-        for text in *texts {
-            assert!(found.contains(text), "{numbers:?}: {text} in {found}");
-        }
-    }
+    require_met(ROWS, &[]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! IMB-P2P and IMB-HALO: their tables over shared memory and in simulation, what an import makes of them, and its counts.
 
-use crate::support::{FLAT, Folder, Output};
+use crate::support::{Folder, Output, Requirement, require_met};
 
 /// Each benchmark once, on eight ranks.
 const ALL: &str =
@@ -14,10 +14,8 @@ const GRID: &str = "IMB-HALO -topo 2.2 -count 1,1024 -repeat 5 -warmup 2 --ranks
 
 const HEAD: &str = "\n       #bytes #repetitions      t[usec]   Mbytes/sec      Msg/sec\n";
 
-/// Requirements by their numbers, the options behind a command line, and text of the output or of the result
-/// file that shows that they are met.
 #[rustfmt::skip] // One requirement a line.
-const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
+const ROWS: &[Requirement] = &[
     (&["BI-01", "BI-12"], "IMB-P2P -list", "", &["# List of Benchmarks to run:\n#\n# PingPong\n"]),
     (&["BI-09"], ALL, "", &["# Benchmarking PingPong\n# #processes = 8\n#---", HEAD]),
     (&["BI-09"], ALL, "", &["# Benchmarking PingPing\n", "# Benchmarking Unirandom\n", "# Benchmarking Birandom\n", "# Benchmarking Corandom\n"]),
@@ -44,19 +42,7 @@ const ROWS: &[(&[&str], &str, &str, &[&str])] = &[
 
 #[test]
 fn requirements_are_met_by_what_it_prints_and_records() {
-    for (numbers, line, options, texts) in ROWS {
-        let folder = Folder::new();
-        folder.write("flat.toml", FLAT);
-        folder.write("lengths.txt", "3\n2k\n");
-        let line = format!("{line} {options}");
-        let mut found = folder.run(line.trim_end()).success().stdout;
-        if line.contains("--out r.jsonl") {
-            found += &folder.read("r.jsonl");
-        }
-        for text in *texts {
-            assert!(found.contains(text), "{numbers:?}: {text} in {found}");
-        }
-    }
+    require_met(ROWS, &[("lengths.txt", "3\n2k\n")]);
 }
 
 /// The numbers of each row.

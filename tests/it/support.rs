@@ -26,6 +26,30 @@ const LAUNCHERS: [&str; 9] =
 /// Time from one look to the next.
 const STEP: Duration = Duration::from_millis(5);
 
+/// A requirement by its numbers, a command line and more options of it, and texts of the output or of the result
+/// file `r.jsonl` that show that it is met.
+pub(crate) type Requirement =
+    (&'static [&'static str], &'static str, &'static str, &'static [&'static str]);
+
+/// Runs the command line of each of `rows` beside `files` and the machine `flat.toml`, and looks for its texts.
+#[track_caller]
+pub(crate) fn require_met(rows: &[Requirement], files: &[(&str, &str)]) {
+    for (numbers, line, options, texts) in rows {
+        let folder = Folder::new();
+        for (name, text) in [("flat.toml", FLAT)].iter().chain(files) {
+            folder.write(name, text);
+        }
+        let line = format!("{line} {options}");
+        let mut found = folder.run(line.trim_end()).success().stdout;
+        if line.contains("--out r.jsonl") {
+            found += &folder.read("r.jsonl");
+        }
+        for text in *texts {
+            assert!(found.contains(text), "{numbers:?}: {text} in {found}");
+        }
+    }
+}
+
 /// A folder of one test, removed with everything in it when the test ends.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,

@@ -201,6 +201,10 @@ pub(crate) trait Way: Sync + 'static {
     const IS_EXCHANGE: bool = false;
     /// Messages for which there has to be room.
     const N_BUFFERED: usize = 0;
+    /// Mode of the sends.
+    const MODE: SendMode = SendMode::Standard;
+    /// True if sends are unblocked; that of the rank that begins is waited for after its receive.
+    const IS_UNBLOCKED: bool = false;
 
     /// Sends `message`.
     ///
@@ -208,7 +212,11 @@ pub(crate) trait Way: Sync + 'static {
     /// If the transport fails.
     #[inline]
     fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
-        t.blocked_send(ends.peer, ends.sent, message)
+        if Self::IS_UNBLOCKED {
+            let Ends { peer, sent, .. } = ends;
+            return t.scope(|s| s.unblocked_send_in(Self::MODE, peer, sent, message)?.wait());
+        }
+        t.blocked_send_in(Self::MODE, ends.peer, ends.sent, message)
     }
 
     /// Receives into `buffer`.
@@ -226,6 +234,14 @@ pub(crate) trait Way: Sync + 'static {
     /// If the transport fails.
     #[inline]
     fn begin<T: Transport>(t: &T, ends: Ends, [message, buffer]: [&mut [u8]; 2]) -> Result<Status> {
+        if Self::IS_UNBLOCKED {
+            return t.scope(|s| {
+                let sending = s.unblocked_send_in(Self::MODE, ends.peer, ends.sent, message)?;
+                let status = Self::receive(t, ends, buffer)?;
+                sending.wait()?;
+                Ok(status)
+            });
+        }
         Self::send(t, ends, message)?;
         Self::receive(t, ends, buffer)
     }
@@ -305,11 +321,7 @@ impl Way for Ssend {
     const NAME: &'static str = "pingpong_ssend_recv";
     const SUMMARY: &'static str = "Round trip by synchronous sends";
     const ALIASES: &'static [&'static str] = &["SKaMPI:5", "SKaMPI:Pingpong_Ssend_Recv"];
-
-    #[inline]
-    fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
-        t.blocked_send_in(SendMode::Synchronous, ends.peer, ends.sent, message)
-    }
+    const MODE: SendMode = SendMode::Synchronous;
 }
 
 /// Buffered sends.
@@ -320,11 +332,7 @@ impl Way for Bsend {
     const SUMMARY: &'static str = "Round trip by buffered sends";
     const ALIASES: &'static [&'static str] = &["SKaMPI:7", "SKaMPI:Pingpong_Bsend_Recv"];
     const N_BUFFERED: usize = N_BUFFERED;
-
-    #[inline]
-    fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
-        t.blocked_send_in(SendMode::Buffered, ends.peer, ends.sent, message)
-    }
+    const MODE: SendMode = SendMode::Buffered;
 }
 
 /// Unblocked sends, around the receive on the rank that begins.
@@ -334,21 +342,7 @@ impl Way for Isend {
     const NAME: &'static str = "pingpong_isend_recv";
     const SUMMARY: &'static str = "Round trip by unblocked sends";
     const ALIASES: &'static [&'static str] = &["SKaMPI:6", "SKaMPI:Pingpong_Isend_Recv"];
-
-    #[inline]
-    fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
-        t.scope(|s| s.unblocked_send(ends.peer, ends.sent, message)?.wait())
-    }
-
-    #[inline]
-    fn begin<T: Transport>(t: &T, ends: Ends, [message, buffer]: [&mut [u8]; 2]) -> Result<Status> {
-        t.scope(|s| {
-            let sending = s.unblocked_send(ends.peer, ends.sent, message)?;
-            let status = Self::receive(t, ends, buffer)?;
-            sending.wait()?;
-            Ok(status)
-        })
-    }
+    const IS_UNBLOCKED: bool = true;
 }
 
 /// Unblocked synchronous sends, around the receive on the rank that begins.
@@ -358,23 +352,8 @@ impl Way for Issend {
     const NAME: &'static str = "pingpong_issend_recv";
     const SUMMARY: &'static str = "Round trip by unblocked synchronous sends";
     const ALIASES: &'static [&'static str] = &["SKaMPI:34", "SKaMPI:Pingpong_Issend_Recv"];
-
-    #[inline]
-    fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
-        let mode = SendMode::Synchronous;
-        t.scope(|s| s.unblocked_send_in(mode, ends.peer, ends.sent, message)?.wait())
-    }
-
-    #[inline]
-    fn begin<T: Transport>(t: &T, ends: Ends, [message, buffer]: [&mut [u8]; 2]) -> Result<Status> {
-        t.scope(|s| {
-            let mode = SendMode::Synchronous;
-            let sending = s.unblocked_send_in(mode, ends.peer, ends.sent, message)?;
-            let status = Self::receive(t, ends, buffer)?;
-            sending.wait()?;
-            Ok(status)
-        })
-    }
+    const MODE: SendMode = SendMode::Synchronous;
+    const IS_UNBLOCKED: bool = true;
 }
 
 /// Answers by ready sends, for which the rank that begins posts its receive before it sends.

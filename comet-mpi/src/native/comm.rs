@@ -7,7 +7,7 @@ use std::ptr;
 
 use comet_core::collective::Element;
 use comet_core::layout::Blocks;
-use comet_core::transport::{Rank, Source, Status, Tag};
+use comet_core::transport::{Rank, SendMode, Source, Status, Tag};
 use mpi::ffi;
 use mpi::raw::AsRaw as _;
 use mpi::topology::SimpleCommunicator;
@@ -217,15 +217,7 @@ impl Comm {
     /// `MPI_Send` (section 3.2.1).
     #[inline]
     pub(crate) fn send(&self, message: &[u8], to: Rank, tag: Tag) -> Outcome {
-        self.with_type(message.len(), |count, kind| {
-            let start = message.as_ptr().cast();
-            // SAFETY: the message is borrowed for the whole call, which reads no more than its
-            // length.
-            unsafe {
-                ffi::MPI_Send(start, count, kind, to_c(to), c_int::from(tag.value()), self.raw)
-            }
-        })
-        .and_then(|code| outcome("MPI_Send", code))
+        self.send_in(SendMode::Standard, message, to, tag)
     }
 
     /// `MPI_Recv` (section 3.2.4).

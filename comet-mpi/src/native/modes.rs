@@ -56,7 +56,7 @@ pub(super) fn unblocked(mode: SendMode) -> (&'static str, Unblocked) {
 
 impl Comm {
     /// `MPI_Send`, `MPI_Ssend`, `MPI_Bsend` or `MPI_Rsend`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_in(&self, mode: SendMode, message: &[u8], to: Rank, tag: Tag) -> Outcome {
         let (name, send) = blocked(mode);
         let start = message.as_ptr().cast();

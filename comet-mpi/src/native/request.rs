@@ -69,37 +69,18 @@ impl<'env> MpiCall<'env> {
 }
 
 impl<'env> MpiSend<'env> {
-    /// `MPI_Isend` (section 3.7.2).
-    #[inline(always)]
-    pub(crate) fn start(
-        lease: Lease<Mpi>,
-        comm: &Comm,
-        message: &'env [u8],
-        (to, tag): (Rank, Tag),
-        waiting: Waiting,
-    ) -> Outcome<Self> {
-        let message = (message.as_ptr(), message.len());
-        Self::start_at(lease, comm, message, (to, tag), waiting)
-    }
-
     /// `MPI_Isend`, `MPI_Issend`, `MPI_Ibsend` or `MPI_Irsend`.
     #[inline(always)]
     pub(crate) fn start_in(
-        _lease: Lease<Mpi>,
+        lease: Lease<Mpi>,
         comm: &Comm,
         mode: SendMode,
         message: &'env [u8],
-        (to, tag): (Rank, Tag),
+        envelope: (Rank, Tag),
         waiting: Waiting,
     ) -> Outcome<Self> {
-        let (name, send) = unblocked(mode);
-        let send = |count, kind, request| {
-            let (start, to, tag) = (message.as_ptr().cast(), to_c(to), c_int::from(tag.value()));
-            // SAFETY: by the lease the message stays borrowed until the send has ended.
-            unsafe { send(start, count, kind, to, tag, comm.raw(), request) }
-        };
-        let request = Request::start(comm, name, message.len(), waiting, send)?;
-        Ok(Self { request, message: PhantomData })
+        let message = (message.as_ptr(), message.len());
+        Self::start_at(lease, comm, mode, message, envelope, waiting)
     }
 
     /// The same out of memory that others are received into before or after.
@@ -112,7 +93,7 @@ impl<'env> MpiSend<'env> {
         waiting: Waiting,
     ) -> Outcome<Self> {
         let message = (message.start(), message.length_bytes());
-        Self::start_at(lease, comm, message, (to, tag), waiting)
+        Self::start_at(lease, comm, SendMode::Standard, message, (to, tag), waiting)
     }
 
     /// The same of a start and a length, which are those of a message that is borrowed for 'env.
@@ -120,18 +101,19 @@ impl<'env> MpiSend<'env> {
     fn start_at(
         _lease: Lease<Mpi>,
         comm: &Comm,
+        mode: SendMode,
         (start, length_bytes): (*const u8, usize),
         (to, tag): (Rank, Tag),
         waiting: Waiting,
     ) -> Outcome<Self> {
-        let start = start.cast();
+        let (start, (name, send)) = (start.cast(), unblocked(mode));
         let send = |count, kind, request| {
             let (to, tag) = (to_c(to), c_int::from(tag.value()));
             // SAFETY: by the lease the message stays borrowed until the send has ended, and who has the
             // memory writes nothing to it until then.
-            unsafe { ffi::MPI_Isend(start, count, kind, to, tag, comm.raw(), request) }
+            unsafe { send(start, count, kind, to, tag, comm.raw(), request) }
         };
-        let request = Request::start(comm, "MPI_Isend", length_bytes, waiting, send)?;
+        let request = Request::start(comm, name, length_bytes, waiting, send)?;
         Ok(Self { request, message: PhantomData })
     }
 }

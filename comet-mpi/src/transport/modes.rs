@@ -25,7 +25,7 @@ impl Mpi {
     }
 
     /// Sends `message` in `mode`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sent_in(
         &self,
         mode: SendMode,
