@@ -7,7 +7,7 @@ use super::probe::{Probe, to_u32};
 use super::settings::{Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
-use crate::kernel::{Case, Class, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
+use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
 use crate::sync::StartSync;
 use comet_stats::real;
 
@@ -215,7 +215,7 @@ impl Rules {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
                 let of_short = match (case.info.completes_each)(case) {
                     // Without a length, what the user asks for limits both kinds.
-                    true if case.info.class == Class::Synchronisation => {
+                    true if case.find(&LENGTH_BYTES).is_none() => {
                         limits.completed.unwrap_or(IMB_COMPLETED).clamp(1, most)
                     }
                     true => limits.completed.or(repetitions).unwrap_or(IMB_COMPLETED).max(1),
@@ -300,7 +300,7 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
 mod tests {
     use super::*;
     use crate::definition::Quantity;
-    use crate::kernel::{AxisUse, MAX_SERIES};
+    use crate::kernel::{AxisUse, Class, MAX_SERIES};
 
     static PUT: KernelInfo = KernelInfo {
         name: "put",
@@ -309,11 +309,13 @@ mod tests {
         ..KernelInfo::pair("test")
     };
     static SEND: KernelInfo = KernelInfo { completes_each: |_| false, ..PUT };
+    static WHOLE: KernelInfo = KernelInfo { class: Class::Synchronisation, ..PUT };
+    static OPEN: KernelInfo = KernelInfo { axes: &[], ..WHOLE };
 
     #[test]
     fn operations_that_are_complete_one_by_one_are_fewer_by_the_rules_of_imb() {
-        let check = |info, length, repetitions, limits, expected| {
-            let case = Case::new(info, &[length]);
+        let check = |info: &'static KernelInfo, length, repetitions, limits, expected| {
+            let case = Case::new(info, &[length][..info.axes.len()]);
             let (cost_ns, median_cost_ns, pair_bias_ns, loop_ns) = (0.0, 0.0, 0.0, 0.0);
             let (step_ns, gaps) = (None, None);
             let clock =
@@ -331,6 +333,8 @@ mod tests {
         check(&PUT, 8, Some(20), imb, 20);
         check(&PUT, 8, Some(20), given, 150);
         check(&SEND, 8, Some(20), given, 20);
+        check(&WHOLE, 8, Some(20), given, 150);
+        check(&OPEN, 0, Some(20), given, 20);
         check(&PUT, 4 << 20, None, given, 10);
         check(&PUT, 8, None, LoopLimits { multiples, ..given }, 1000);
     }
