@@ -5,7 +5,8 @@
 //!   item  := N | A..B | A..B*F | A..B+S        N, A, B, S: a count with a unit, or `max`
 //! ```
 //!
-//! `0,1..4Mi*2` is 0, 1, 2, 4 and so on up to 4 MiB. `K M G` and `Ki Mi Gi` are powers of 1024, as
+//! `0,1..4Mi*2` is 0, 1, 2, 4 and so on up to 4 MiB. The factor `sqrt2` doubles in two steps, each
+//! rounded to the nearest count, as in sweeps of `SKaMPI`: `1..8*sqrt2` is 1, 2, 3, 4, 6, 8. `K M G` and `Ki Mi Gi` are powers of 1024, as
 //! HPC users write them; `kB MB GB` are powers of 1000, `KiB MiB GiB` of 1024, `B` is one byte.
 //! A range to a `max` below its start is its start alone, so that `1..max` on ranks without any
 //! distance gives a case which the kernel refuses with its reason.
@@ -95,7 +96,12 @@ fn push_item(values: &mut Vec<u64>, item: &str, max: Option<u64>) -> Result<(), 
     if from > to {
         return Err(SweepError(format!("'{item}' runs backwards (write {to}..{from})")));
     }
-    let (grows_by_factor, step) = (step.starts_with('*'), count(&step[1..])?);
+    if step.trim() == "*sqrt2" && from > 0 {
+        values.extend(by_root_of_two(from, to));
+        return Ok(());
+    }
+    let factor = if step.trim() == "*sqrt2" { "*0" } else { step };
+    let (grows_by_factor, step) = (factor.starts_with('*'), count(&factor[1..])?);
     if step < if grows_by_factor { 2 } else { 1 } || (grows_by_factor && from == 0) {
         return Err(SweepError(format!(
             "'{item}' would never end (a factor is at least 2 and starts above 0, a step is at \
@@ -110,6 +116,21 @@ fn push_item(values: &mut Vec<u64>, item: &str, max: Option<u64>) -> Result<(), 
         value = next;
     }
     Ok(())
+}
+
+/// The counts from `from` to `to`, each the one before times the square root of 2, rounded.
+fn by_root_of_two(from: u64, to: u64) -> impl Iterator<Item = u64> {
+    let value = move |step: u32| {
+        let even = u128::from(from) << (step / 2).min(64);
+        if step % 2 == 0 {
+            return even;
+        }
+        let square = 2 * even.min(u128::from(u64::MAX)).pow(2);
+        let root = square.isqrt();
+        // Above the middle of two counts.
+        root + u128::from(square - root * root > root)
+    };
+    (0..).map(value).map_while(move |value| u64::try_from(value).ok().filter(|value| *value <= to))
 }
 
 #[cfg(test)]
@@ -131,6 +152,21 @@ mod tests {
         ] {
             assert_eq!(parse_count(text), Ok(value), "{text}");
         }
+    }
+
+    #[test]
+    fn a_sweep_may_double_in_two_steps() {
+        // The first step from 1 is 1.41, which is 1 again.
+        for (text, values) in [
+            ("1..23*sqrt2", &[1, 2, 3, 4, 6, 8, 11, 16, 23][..]),
+            ("0,4..16*sqrt2", &[0, 4, 6, 8, 11, 16]),
+            ("5..5*sqrt2", &[5]),
+        ] {
+            assert_eq!(parse(text, None).unwrap(), values, "{text}");
+        }
+        let all = parse("1..18446744073709551615*sqrt2", None).unwrap();
+        assert_eq!((all.len(), all.last()), (127, Some(&13_043_817_825_332_782_212)));
+        assert!(parse("0..8*sqrt2", None).unwrap_err().to_string().contains("would never end"));
     }
 
     #[test]

@@ -25,12 +25,12 @@ use crate::terminal;
 use crate::world::{self, Origin};
 
 /// Joins the ranks that `world` asks for, with what `prepare` makes of the command line for them.
-pub(crate) fn join(
+pub(crate) fn join<P>(
     backend: &dyn Backend,
     world: &WorldArgs,
     launcher: Option<&Launcher>,
-    prepare: impl Fn(&Origin) -> anyhow::Result<Vec<Prepared>>,
-) -> anyhow::Result<Joined> {
+    prepare: impl Fn(&Origin) -> anyhow::Result<Vec<P>>,
+) -> anyhow::Result<Joined<P>> {
     backend::admit(BACKENDS, backend, launcher)?;
     let told = backend.origin(world, launcher)?;
     // What cannot be done is refused before anything is joined.
@@ -47,11 +47,11 @@ pub(crate) fn join(
     Ok(Joined { job, origin, prepared })
 }
 
-/// Ranks that have been joined.
-pub(crate) struct Joined {
+/// Ranks that have been joined, and what was prepared for them.
+pub(crate) struct Joined<P> {
     pub(crate) job: Box<dyn Job>,
     pub(crate) origin: Origin,
-    pub(crate) prepared: Vec<Prepared>,
+    pub(crate) prepared: Vec<P>,
 }
 
 /// A job, and what all runs on it have in common.

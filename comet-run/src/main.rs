@@ -27,6 +27,7 @@ mod selection;
 mod session;
 mod signals;
 mod spool;
+mod suite;
 mod terminal;
 mod world;
 
@@ -36,7 +37,7 @@ use std::time::Duration;
 use cli::{Cli, Command};
 use command::{
     ab, algorithms, calibrate, check, compare, completions, health, help, import, list, machines,
-    plan, plot, run, show,
+    plan, plot, run, show, suite as suites,
 };
 use launcher::Launcher;
 
@@ -85,6 +86,7 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::List(args)) => list::list(args),
         Some(Command::Machines(args)) => machines::machines(args),
         Some(Command::Plan(args)) => plan::plan(args, launcher),
+        Some(Command::Suite(command)) => suites::suite(command, launcher),
         Some(Command::Check(args)) => check::check(args, launcher),
         Some(Command::Reproduce(args)) => machines::reproduce(args),
         Some(Command::Calibrate(args)) => calibrate::calibrate(args, launcher),

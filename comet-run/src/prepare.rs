@@ -362,6 +362,14 @@ fn admit_case(case: &Case, topology: &Topology, settings: &Settings) -> Result<u
     world.admit(case).map(|()| world.bytes_per_rank(case))
 }
 
+/// Names of the axes of `kernels`, with those that none declares.
+pub(crate) fn varied(kernels: &[&'static KernelInfo]) -> BTreeSet<&'static str> {
+    let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
+    let has_datatype = kernels.iter().any(|info| arrangements::has_datatype(info));
+    let datatype = has_datatype.then_some(DATATYPE.name);
+    axes.chain(ARRANGEMENT.map(|axis| axis.name)).chain(datatype).collect()
+}
+
 /// Judges `overrides` for runs of `kernels` on `topologies`; returns a sentence for each that has no
 /// effect.
 ///
@@ -373,11 +381,7 @@ pub(crate) fn admit(
     kernels: &[&'static KernelInfo],
     topologies: &[Topology],
 ) -> anyhow::Result<Vec<String>> {
-    let axes = kernels.iter().flat_map(|info| info.axes).map(|used| used.axis.name);
-    let has_datatype = kernels.iter().any(|info| arrangements::has_datatype(info));
-    let datatype = has_datatype.then_some(DATATYPE.name);
-    let varied: BTreeSet<_> =
-        axes.chain(ARRANGEMENT.map(|axis| axis.name)).chain(datatype).collect();
+    let varied = varied(kernels);
     let mut notes = Vec::new();
     for (index, change) in overrides.iter().enumerate() {
         // Also where no kernel varies the axis: a typing error is no value.

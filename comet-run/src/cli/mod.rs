@@ -6,6 +6,7 @@ mod files;
 mod measure;
 mod method;
 mod storage;
+mod suite;
 pub(crate) mod values;
 
 use std::ffi::OsString;
@@ -26,6 +27,7 @@ pub(crate) use measure::{
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;
+pub(crate) use suite::SuiteCommand;
 
 /// Command lines to start from, as in `-h`.
 const FIRST: &str = "\
@@ -128,6 +130,10 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  comet-run plan all -n 8")]
     #[command(mut_arg("select", |select| select.required(true)))]
     Plan(PlanArgs),
+    /// Plan and run suite files, which hold the selections and settings of many runs
+    #[command(after_help = "Example:\n  comet-run suite run builtin:skampi-1998 -n 8")]
+    #[command(subcommand)]
+    Suite(SuiteCommand),
     /// Print a result file as a table, CSV or JSON lines
     #[command(after_help = "Example:\n  comet-run show a.jsonl --format csv")]
     Show(ShowArgs),

@@ -18,3 +18,4 @@ pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod show;
+pub(crate) mod suite;

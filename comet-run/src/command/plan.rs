@@ -7,7 +7,7 @@ use std::time::Duration;
 use comet_core::driver::Settings;
 use comet_core::topology::Topology;
 
-use crate::backend::{self, BACKENDS};
+use crate::backend::{self, BACKENDS, Backend};
 use crate::cli::PlanArgs;
 use crate::execute;
 use crate::exit;
@@ -22,13 +22,8 @@ pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
     let backend = backend::find(&args.world, launcher)?;
     let origin = backend.origin(&args.world, launcher)?;
     let prepared = prepare::prepare(args, &origin)?;
-    if let Err(error) = backend::admit(BACKENDS, backend, launcher) {
-        terminal::note(&format!("note: {error:#}"));
-    }
-    let settings = prepare::settings(args, &origin);
-    let launches = Launches::of(args, &settings, &origin)?;
-    let run = Run { settings: &settings, launches, origin: &origin };
-    terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?;
+    let run = Run::of(args, &origin)?;
+    introduce(backend, launcher)?;
     execute::for_each(prepared, |prepared| {
         prepared.notes.iter().for_each(|note| terminal::note(note));
         let Prepared { plan, topology, .. } = &prepared;
@@ -37,36 +32,63 @@ pub(crate) fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Resu
     })
 }
 
+/// Prints the transport of a plan, and a note where it cannot run in this process.
+pub(super) fn introduce(backend: &dyn Backend, launcher: Option<&Launcher>) -> anyhow::Result<()> {
+    if let Err(error) = backend::admit(BACKENDS, backend, launcher) {
+        terminal::note(&format!("note: {error:#}"));
+    }
+    Ok(terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?)
+}
+
+/// Titles of the columns of [`Run::kernel_text`].
+pub(super) fn titles() -> String {
+    format!(
+        "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        "kernel", "cases", "skipped", "MiB per rank", "time"
+    )
+}
+
 /// Settings and launches of the runs that are planned.
-struct Run<'a> {
-    settings: &'a Settings,
+pub(super) struct Run<'a> {
+    pub(super) settings: Settings,
     launches: Launches,
     origin: &'a Origin,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// The runs of `args` on ranks from `origin`.
+    ///
+    /// # Errors
+    /// If they ask for several launches of ranks that a launcher has started.
+    pub(super) fn of(args: &PlanArgs, origin: &'a Origin) -> anyhow::Result<Self> {
+        let settings = prepare::settings(args, origin);
+        let launches = Launches::of(args, &settings, origin)?;
+        Ok(Self { settings, launches, origin })
+    }
+
+    /// About the time of `plan`; `None` if that is not known.
+    pub(super) fn time(&self, plan: &[KernelPlan], topology: &Topology) -> Option<Duration> {
+        self.launches.time_of_plan(plan, topology, &self.settings, self.origin)
+    }
+
     fn text(&self, plan: &[KernelPlan], topology: &Topology) -> String {
         let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
         let mut text = format!(
-            "{} on a mesh of {}x{}, hops 0 to {}\n\n{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+            "{} on a mesh of {}x{}, hops 0 to {}\n\n{}",
             world::ranks(n_ranks),
             mesh.rows(),
             mesh.cols(),
             topology.max_hops(0),
-            "kernel",
-            "cases",
-            "skipped",
-            "MiB per rank",
-            "time"
+            titles()
         );
         let (mut n_running, mut most_bytes) = (0, 0);
         for kernel in plan {
-            n_running += kernel.running(topology, self.settings).count();
-            most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, self.settings));
+            n_running += kernel.running(topology, &self.settings).count();
+            most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, &self.settings));
             text += &self.kernel_text(kernel, topology);
         }
-        let time = self.launches.time_of_plan(plan, topology, self.settings, self.origin);
-        let time = total_text(time, self.settings.run_budget_ns.map(Duration::from_nanos));
+        let budget = self.settings.run_budget_ns.map(Duration::from_nanos);
+        let time = total_text(self.time(plan, topology), budget, "--budget");
         let (per_rank, in_all) = (mebibytes(most_bytes), mebibytes(most_bytes * n_ranks as u64));
         writeln!(
             text,
@@ -78,18 +100,19 @@ impl Run<'_> {
         text
     }
 
-    fn kernel_text(&self, kernel: &KernelPlan, topology: &Topology) -> String {
+    /// A row about `kernel`, and one for each reason to skip some of its cases.
+    pub(super) fn kernel_text(&self, kernel: &KernelPlan, topology: &Topology) -> String {
         let of_launch = |settings: &Settings| {
             prepare::time(kernel.running(topology, settings), topology, settings, self.origin)
         };
-        let refusals = kernel.refusals(topology, self.settings);
+        let refusals = kernel.refusals(topology, &self.settings);
         let mut text = format!(
             "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
             kernel.info.id(),
             kernel.cases.len(),
             refusals.len(),
-            mebibytes(kernel.bytes_per_rank(topology, self.settings)),
-            time_text(self.launches.time_of_cases(self.settings, of_launch))
+            mebibytes(kernel.bytes_per_rank(topology, &self.settings)),
+            time_text(self.launches.time_of_cases(&self.settings, of_launch))
         );
         // Cases are skipped for few reasons; each is named once.
         let mut reasons = BTreeMap::<&str, usize>::new();
@@ -110,15 +133,15 @@ fn time_text(time: Option<Duration>) -> String {
     humantime::format_duration(rounded).to_string()
 }
 
-/// The time of all cases, of which `budget` may allow less.
-fn total_text(time: Option<Duration>, budget: Option<Duration>) -> String {
+/// The time of all cases, of which `budget`, given by `option`, may allow less.
+pub(super) fn total_text(time: Option<Duration>, budget: Option<Duration>, option: &str) -> String {
     let cut = budget.filter(|budget| time.is_none_or(|time| time > *budget));
     let about = time.map_or("time not known".into(), |_| format!("about {}", time_text(time)));
-    let cut = cut.map(|budget| format!(", of which --budget allows {}", time_text(Some(budget))));
+    let cut = cut.map(|budget| format!(", of which {option} allows {}", time_text(Some(budget))));
     about + &cut.unwrap_or_default()
 }
 
-fn mebibytes(bytes: u64) -> String {
+pub(super) fn mebibytes(bytes: u64) -> String {
     let mebibytes = bytes as f64 / f64::from(1 << 20);
     format!("{mebibytes:.3}")
 }
@@ -144,7 +167,7 @@ mod tests {
             (None, seconds(1), "time not known, of which --budget allows 1s"),
             (None, None, "time not known"),
         ] {
-            assert_eq!(total_text(time, budget), expected);
+            assert_eq!(total_text(time, budget, "--budget"), expected);
         }
     }
 

@@ -1,7 +1,7 @@
 //! `run`: plans, starts the ranks, and reports the end of the run.
 
-use std::cell::{Cell, OnceCell};
-use std::collections::BTreeMap;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -45,57 +45,117 @@ pub(super) fn measure(
     launcher: Option<&Launcher>,
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
-    refuse_document(&args.output.format)?;
-    let backend = backend::find(&args.plan.world, launcher)?;
-    let corrupt = prepare::corrupt(args.inject.as_deref())?;
+    measure_each(&[Task { name: None, args }], None, launcher, conclude)
+}
+
+/// One of the selections that a job measures in turn, into one file.
+pub(super) struct Task<'a> {
+    /// Its name for people, where there are several.
+    pub(super) name: Option<String>,
+    pub(super) args: &'a RunArgs,
+}
+
+/// The runs of a task, and the settings of all of them.
+struct Planned {
+    prepared: Vec<Prepared>,
+    settings: Settings,
+}
+
+impl Task<'_> {
+    fn plan(&self, origin: &Origin) -> anyhow::Result<Planned> {
+        let Self { args, .. } = self;
+        let corrupt = prepare::corrupt(args.inject.as_deref())?;
+        let prepared = prepare::prepare(&args.plan, origin)?;
+        let settings = prepare::settings(&args.plan, origin);
+        let seed = args.plan.world.seed.unwrap_or(settings.seed);
+        let settings = Settings { corrupt, seed, ..settings };
+        Launches::of(&args.plan, &settings, origin)?;
+        Ok(Planned { prepared, settings })
+    }
+
+    /// Start of a sentence about it.
+    fn of(&self) -> String {
+        self.name.as_ref().map_or(String::new(), |name| format!("{name}: "))
+    }
+}
+
+/// Measures `tasks` in turn as [`measure`] does, and starts none after a time of `limit`. The first has
+/// the outputs of all, and ranks that are the same for all.
+pub(super) fn measure_each(
+    tasks: &[Task<'_>],
+    limit: Option<Duration>,
+    launcher: Option<&Launcher>,
+    conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
+) -> anyhow::Result<u8> {
+    let Some(Task { args: first, .. }) = tasks.first() else { return Ok(exit::NOTHING) };
+    let (world, output) = (&first.plan.world, &first.output);
+    refuse_document(&output.format)?;
+    let backend = backend::find(world, launcher)?;
     let before = OnceCell::new();
-    let Joined { job, origin, prepared } =
-        execute::join(backend, &args.plan.world, launcher, |origin| {
-            let prepared = prepare::prepare(&args.plan, origin)?;
-            before.get_or_init(|| busy_cpus(args, origin));
-            Ok(prepared)
-        })?;
+    let Joined { job, origin, prepared } = execute::join(backend, world, launcher, |origin| {
+        let planned = tasks.iter().map(|task| task.plan(origin));
+        let planned: Vec<Planned> = planned.collect::<anyhow::Result<_>>()?;
+        before.get_or_init(|| busy_cpus(first, origin));
+        Ok(planned)
+    })?;
     let busy_cpus = before.into_inner().flatten();
-    let settings = prepare::settings(&args.plan, &origin);
-    let seed = args.plan.world.seed.unwrap_or(settings.seed);
-    let settings = Settings { corrupt, seed, ..settings };
-    let launches = Launches::of(&args.plan, &settings, &origin)?;
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
     let file = execute::on_first(&*job, || {
-        ResultFile::create(args.output.out.as_deref(), &run_id, started_at)
+        ResultFile::create(output.out.as_deref(), &run_id, started_at)
     })?;
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
     let job = &*job;
-    let bench = Bench::new(&args.plan.world, launcher, backend, job, settings, signals);
-    let bench = Bench { file, busy_cpus, ..bench };
-    let machine = origin.machine().map(|file| &file.machine);
-    let runs = Runs {
-        args,
-        bench,
-        origin: &origin,
-        first_id: Cell::new(Some(run_id)),
-        machine,
-        launches,
-        hindrance: Cell::default(),
-    };
-    let code = execute::for_each(prepared, |prepared| runs.measure(prepared));
-    let path = runs.bench.file.as_ref().and_then(ResultFile::kept);
-    let mut code = code?;
-    if code == exit::NOTHING {
-        let hindrance = runs.hindrance.take();
-        let is_of_lengths = hindrance.as_deref().is_none_or(refusal::is_of_length);
-        let is_in_order = args.accept_limits && is_of_lengths;
-        let word = if is_in_order { "note" } else { "error" };
-        let reason = hindrance.unwrap_or_else(|| "every case was skipped".into());
-        terminal::note(&format!("{word}: nothing that was asked for was measured: {reason}"));
-        code = if is_in_order { exit::OK } else { code };
+    let settings = prepare::settings(&first.plan, &origin);
+    let bench = Bench::new(world, launcher, backend, job, settings, signals);
+    let mut bench = Bench { file, busy_cpus, ..bench };
+    let first_id = Cell::new(Some(run_id));
+    let told = RefCell::default();
+    let mut code = exit::NOTHING;
+    for (task, Planned { prepared, mut settings }) in tasks.iter().zip(prepared) {
+        if let Some(limit) = limit {
+            let left = limit.saturating_sub(started_at.elapsed().unwrap_or_default());
+            // All processes end together.
+            if job.agree(u8::from(left.is_zero())) != 0 {
+                terminal::note(&format!(
+                    "note: {}not begun: the time of the suite is over",
+                    task.of()
+                ));
+                code = exit::worse(code, exit::PARTIAL);
+                break;
+            }
+            let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
+            settings.run_budget_ns = Some(settings.run_budget_ns.unwrap_or(left_ns).min(left_ns));
+        }
+        let launches = Launches::of(&task.args.plan, &settings, &origin)?;
+        (bench.world, bench.settings) = (&task.args.plan.world, settings);
+        let runs = Runs {
+            args: task.args,
+            bench: &bench,
+            origin: &origin,
+            first_id: &first_id,
+            told: &told,
+            machine: origin.machine().map(|file| &file.machine),
+            launches,
+            hindrance: Cell::default(),
+        };
+        if let Some(name) = task.name.as_ref().filter(|_| !output.quiet) {
+            terminal::note(name);
+        }
+        let own = execute::for_each(prepared, |prepared| runs.measure(prepared))?;
+        let is_alone = tasks.len() == 1;
+        let own = if own == exit::NOTHING { runs.explain_nothing(task, is_alone) } else { own };
+        code = exit::worse(code, own);
+        if exit::gives_up(own) {
+            break;
+        }
     }
+    let path = bench.file.as_ref().and_then(ResultFile::kept);
     let is_device =
         |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());
-    let is_told = |path: &&Path| (!args.output.quiet || code != exit::OK) && !is_device(path);
+    let is_told = |path: &&Path| (!output.quiet || code != exit::OK) && !is_device(path);
     if let Some(path) = path.filter(is_told) {
         terminal::note(&format!("results: {}", path.display()));
     }
@@ -132,10 +192,12 @@ const NO_WINDOW: &str = "note: ranks that share cores cannot spin until a window
 /// Runs of one command line, with different numbers of ranks.
 struct Runs<'a> {
     args: &'a RunArgs,
-    bench: Bench<'a>,
+    bench: &'a Bench<'a>,
     origin: &'a Origin,
     /// Id of the first run, which names the file too; taken by that run.
-    first_id: Cell<Option<String>>,
+    first_id: &'a Cell<Option<String>>,
+    /// Notes that were printed.
+    told: &'a RefCell<BTreeSet<String>>,
     /// The machine of a simulation.
     machine: Option<&'a Machine>,
     launches: Launches,
@@ -161,6 +223,8 @@ impl Runs<'_> {
             notes.push(NO_WINDOW.into());
         }
         if !output.quiet {
+            let mut told = self.told.borrow_mut();
+            notes.retain(|note| told.insert(note.clone()));
             notes.iter().for_each(|note| terminal::note(note));
         }
         let planned = self.launches.time_of_plan(&plan, &topology, &bench.settings, self.origin);
@@ -189,6 +253,18 @@ impl Runs<'_> {
         let code = if code == exit::OK && hindrance.is_some() { exit::NOTHING } else { code };
         self.hindrance.set(hindrance);
         Ok(code)
+    }
+
+    /// Reports that nothing was measured of `task`, which may be alone; returns the exit code.
+    fn explain_nothing(&self, task: &Task<'_>, is_alone: bool) -> u8 {
+        let hindrance = self.hindrance.take();
+        let is_of_lengths = hindrance.as_deref().is_none_or(refusal::is_of_length);
+        let is_in_order = self.args.accept_limits && is_of_lengths;
+        let word = if is_in_order || !is_alone { "note" } else { "error" };
+        let reason = hindrance.unwrap_or_else(|| "every case was skipped".into());
+        let of = task.of();
+        terminal::note(&format!("{word}: {of}nothing that was asked for was measured: {reason}"));
+        if is_in_order { exit::OK } else { exit::NOTHING }
     }
 
     /// A note for a kernel that cannot be measured by the definition that the user asks for.

@@ -1,0 +1,111 @@
+//! `suite`: plans and runs suite files, and prints those that are built in.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::plan;
+use super::run::{self, Task};
+use crate::backend;
+use crate::cli::{PlanArgs, RunArgs, SuiteCommand};
+use crate::exit;
+use crate::launcher::Launcher;
+use crate::prepare::{self, Prepared};
+use crate::suite::{self, Entry, Suite, builtin};
+use crate::terminal;
+use crate::world::Origin;
+
+/// Does what the command line says about suite files; returns the exit code.
+pub(crate) fn suite(command: &SuiteCommand, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    match command {
+        SuiteCommand::Run(args) => run(args, launcher),
+        SuiteCommand::Plan(args) => plan(args, launcher),
+        SuiteCommand::List => list(),
+        SuiteCommand::Show(args) => {
+            terminal::print(&suite::text(&args.file)?)?;
+            Ok(exit::OK)
+        }
+    }
+}
+
+/// The suite that `args` name, for the command `name`, with the other words of the command line behind
+/// each of its entries.
+fn read(args: &PlanArgs, name: &str) -> anyhow::Result<Suite> {
+    let mut words = std::env::args_os().skip_while(|word| word != "suite");
+    words.find(|word| word == name);
+    let flags: Vec<OsString> = words.collect();
+    suite::read(&args.select.concat(), &flags)
+}
+
+/// The runs of `entry` on ranks from `origin`.
+fn prepared(entry: &Entry, origin: &Origin) -> anyhow::Result<Vec<Prepared>> {
+    prepare::prepare(&entry.args.plan, origin).map_err(|error| entry.explain(&error))
+}
+
+/// Measures the entries in turn.
+fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    let Suite { entries, limit, .. } = read(&args.plan, "run")?;
+    // What the file says is refused with its line, before the job is joined.
+    let world = &entries[0].args.plan.world;
+    let origin = backend::find(world, launcher)?.origin(world, launcher)?;
+    entries.iter().try_for_each(|entry| prepared(entry, &origin).map(|_| ()))?;
+    let n = entries.len();
+    let name = |(index, entry): (usize, &Entry)| {
+        let varied = entry.varied.iter().map(|axis| format!(", varied: {axis}"));
+        format!("entry {} ({} of {n}{})", entry.id, index + 1, varied.collect::<String>())
+    };
+    let task = |(index, entry)| Task { name: Some(name((index, entry))), args: &entry.args };
+    let tasks: Vec<Task<'_>> = entries.iter().enumerate().map(task).collect();
+    run::measure_each(&tasks, limit, launcher, |_, _, code| Ok(code))
+}
+
+/// Prints the plan of all entries, and starts and joins nothing.
+fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    let Suite { name, about, entries, limit } = read(args, "plan")?;
+    let world = &entries[0].args.plan.world;
+    let backend = backend::find(world, launcher)?;
+    let origin = backend.origin(world, launcher)?;
+    let mut text =
+        format!("suite {name}: {about}\n\n{:<24} {:>6} {}", "entry", "ranks", plan::titles());
+    let (mut n_cases, mut most_bytes, mut time) = (0, 0, Some(Duration::ZERO));
+    let mut notes = BTreeSet::new();
+    for entry in &entries {
+        let run =
+            plan::Run::of(&entry.args.plan, &origin).map_err(|error| entry.explain(&error))?;
+        for Prepared { plan, topology, notes: own, .. } in prepared(entry, &origin)? {
+            notes.extend(own);
+            for kernel in &plan {
+                let n_ranks = topology.n_ranks();
+                write!(text, "{:<24} {n_ranks:>6} ", entry.id).expect("a string takes any text");
+                text += &run.kernel_text(kernel, &topology);
+                n_cases += kernel.running(&topology, &run.settings).count();
+                most_bytes = most_bytes.max(kernel.bytes_per_rank(&topology, &run.settings));
+            }
+            time = time.zip(run.time(&plan, &topology)).map(|(all, own)| all + own);
+        }
+    }
+    let time = plan::total_text(time, limit, "[stop] run");
+    writeln!(
+        text,
+        "\nin all {n_cases} cases of {} runs, {time}; {} MiB per rank",
+        entries.len(),
+        plan::mebibytes(most_bytes)
+    )
+    .expect("a string takes any text");
+    plan::introduce(backend, launcher)?;
+    notes.iter().for_each(|note| terminal::note(note));
+    terminal::print(&text)?;
+    Ok(exit::OK)
+}
+
+/// Prints the built-in files, a line each.
+fn list() -> anyhow::Result<u8> {
+    let line = |name| {
+        let Suite { about, entries, .. } = suite::read(&format!("builtin:{name}"), &[])?;
+        Ok(format!("builtin:{name:<14} {:>3} entries  {about}\n", entries.len()))
+    };
+    let lines: anyhow::Result<String> = builtin::names().map(line).collect();
+    terminal::print(&lines?)?;
+    Ok(exit::OK)
+}

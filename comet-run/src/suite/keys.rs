@@ -1,0 +1,140 @@
+//! The keys of entries and defaults: options of `run` and axes of kernels, which the command line and
+//! the kernels describe.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
+use comet_core::kernel::{Axis, KernelInfo};
+
+use super::table::{Item, Table};
+use crate::catalogue;
+use crate::cli::{self, Cli, RunArgs};
+use crate::prepare;
+use crate::selection;
+
+/// Keys of an entry that are no option and no axis.
+pub(super) const OF_ENTRY: [&str; 3] = ["id", "kernel", "vary"];
+/// Those that `[defaults]` may have too.
+pub(super) const OF_DEFAULTS: [&str; 1] = ["vary"];
+/// Keys of `[stop]`, with the options that they are; `run` is the time of all entries.
+pub(super) const OF_STOP: [(&str, &str); 6] = [
+    ("samples", "samples"),
+    ("target", "target"),
+    ("launches", "launches"),
+    ("case", "time"),
+    ("entry", "budget"),
+    ("run", "run"),
+];
+/// Options that are another way to write an axis.
+const SHORTHANDS: [&str; 6] = ["sizes", "vector_lengths", "local_n", "hops", "threads", "axis"];
+/// Headings of the options that a suite file has; the others are of one call of the program.
+const HEADINGS: [&str; 4] = ["Ranks", "Cases", "Effort", "Method"];
+
+/// What keys may be.
+pub(crate) struct Keys {
+    /// The command line with `run`, whose later options take the place of earlier ones.
+    command: Command,
+    axes: BTreeMap<&'static str, &'static Axis>,
+}
+
+impl Keys {
+    pub(crate) fn new() -> Self {
+        let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
+        Self { command, axes: catalogue::axes() }
+    }
+
+    /// The options of `run` that are keys, by these.
+    pub(crate) fn options(&self) -> BTreeMap<String, &Arg> {
+        let run = self.command.find_subcommand("run").into_iter().flat_map(Command::get_arguments);
+        let is_shared =
+            |arg: &&Arg| arg.get_help_heading().is_some_and(|heading| HEADINGS.contains(&heading));
+        let keyed = run.filter(is_shared).filter_map(|arg| {
+            let key = arg.get_long()?.replace('-', "_");
+            (!SHORTHANDS.contains(&&*key)).then_some((key, arg))
+        });
+        keyed.collect()
+    }
+
+    /// The axes of `kernels`, with those that are not declared.
+    pub(super) fn axes_of(&self, kernels: &[&'static KernelInfo]) -> Vec<&'static str> {
+        let varied = prepare::varied(kernels);
+        self.axes.keys().copied().filter(|name| varied.contains(name)).collect()
+    }
+
+    /// True if any kernel has the axis `name`.
+    pub(super) fn is_axis(&self, name: &str) -> bool {
+        self.axes.contains_key(name)
+    }
+
+    /// Refuses keys of `table` that nothing is called, and values that their option does not have.
+    /// `others` are further keys, and `axes` those that may stand in it.
+    pub(super) fn admit(
+        &mut self,
+        table: &Table,
+        others: &[&str],
+        axes: &[&str],
+        of: &str,
+    ) -> anyhow::Result<()> {
+        for (key, item) in table {
+            let key = &**key;
+            if others.contains(&key) || axes.contains(&key) {
+                continue;
+            }
+            if !self.options().contains_key(key) {
+                let options = self.options();
+                let options: Vec<&str> = options.keys().map(String::as_str).collect();
+                let known = || others.iter().chain(axes).chain(&options).copied();
+                let guess = selection::guess(key, known());
+                return Err(item.place.refuse(format_args!(
+                    "'{key}' is no key of {of}{guess} (it has {}; axes {}; options {})",
+                    others.join(", "),
+                    axes.join(", "),
+                    options.join(", ")
+                )));
+            }
+            self.admit_option(key, item)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a value that the option `key` does not have.
+    pub(super) fn admit_option(&mut self, key: &str, item: &Item) -> anyhow::Result<()> {
+        let word = option(key, item);
+        self.parse(&["comet".to_owned(), word], &[])
+            .map(|_| ())
+            .map_err(|error| item.place.refuse(sentence(&error, key)))
+    }
+
+    /// The arguments of `run` in `words`, and behind them in `flags` of the user.
+    pub(super) fn parse(
+        &mut self,
+        words: &[String],
+        flags: &[OsString],
+    ) -> Result<RunArgs, clap::Error> {
+        let all = ["comet-run", "run"].into_iter().map(OsString::from);
+        let all = all.chain(words.iter().map(OsString::from)).chain(flags.iter().cloned());
+        let matches = self.command.try_get_matches_from_mut(all)?;
+        match Cli::from_arg_matches(&matches)?.command {
+            Some(cli::Command::Run(args)) => Ok(args),
+            _ => unreachable!("the words begin with run"),
+        }
+    }
+}
+
+/// The option `key` with its value, as a word of the command line.
+pub(super) fn option(key: &str, item: &Item) -> String {
+    format!("--{}={}", key.replace('_', "-"), item.word())
+}
+
+/// The `error` about the option `key` as one sentence, in which the option is called like the key.
+pub(super) fn sentence(error: &clap::Error, key: &str) -> String {
+    let text = error.to_string();
+    let text = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let text = Vec::from_iter(text.lines().map(str::trim)).join(" ");
+    let long = format!("'--{}", key.replace('_', "-"));
+    match text.split_once(&long).and_then(|(start, rest)| Some((start, rest.split_once('\'')?.1))) {
+        Some((start, end)) => format!("{start}{key}{end}"),
+        None => text,
+    }
+}

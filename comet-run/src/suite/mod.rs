@@ -1,0 +1,338 @@
+//! Suite files: a TOML file is another way to write command lines of `run`, one for each entry.
+//!
+//! ```text
+//!   builtin:NAME, FILE ──► table ──► layers ──────────────────► words of run ──► RunArgs, one
+//!     and what they        keys and   included < including file   as on the        for each entry
+//!     include              lines      < entry < command line      command line
+//! ```
+//!
+//! Keys are the options of `run` and the axes of kernels (`keys`), so that what the command line learns
+//! a suite file knows. Every value is read by the reader of its option, before a rank is started.
+
+pub(crate) mod builtin;
+mod keys;
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use comet_core::kernel::KernelInfo;
+
+use crate::catalogue;
+use crate::cli::RunArgs;
+use crate::cli::values::parse_positive_time;
+use crate::exit;
+use crate::paths;
+use crate::selection;
+use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP};
+use table::{Item, Place, Table, Tables};
+
+/// Version of the form of suite files.
+const FORMAT: &str = "1";
+/// Start of the names of built-in files.
+const BUILT_IN: &str = "builtin:";
+/// Words of the key `vary`: each list of values in turn, the others at their first one, or all together.
+const VARY: [&str; 2] = ["one", "all"];
+
+/// A suite, ready to run.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: String,
+    /// Its contents in a phrase.
+    pub(crate) about: String,
+    pub(crate) entries: Vec<Entry>,
+    /// Time after which no further entry is started.
+    pub(crate) limit: Option<Duration>,
+}
+
+/// A run of a suite.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Name of the entry, which several runs share where each varies another axis.
+    pub(crate) id: String,
+    /// The axis that this run varies, where the entry varies one at a time.
+    pub(crate) varied: Option<String>,
+    pub(crate) args: RunArgs,
+    place: Place,
+    /// Places of its keys.
+    places: BTreeMap<String, Place>,
+}
+
+impl Entry {
+    /// `error` about the entry, with the line that it is about.
+    pub(crate) fn explain(&self, error: &anyhow::Error) -> anyhow::Error {
+        let text = format!("{error:#}");
+        let axis = text.strip_prefix("--axis ").and_then(|rest| rest.split_once(": "));
+        let of_axis = axis.and_then(|(name, rest)| Some((self.places.get(name)?, name, rest)));
+        let sentence = match of_axis {
+            Some((place, name, rest)) => format!("{place}: {name}: {rest}"),
+            None => format!("{}: {text}", self.place),
+        };
+        exit::refuse(exit::code_of(error), sentence)
+    }
+}
+
+/// What the tables above an entry say about it.
+#[derive(Clone, Debug, Default)]
+struct Layer {
+    labels: BTreeMap<String, String>,
+    given: Table,
+}
+
+impl Layer {
+    /// This layer, but for what `above` has too.
+    fn under(mut self, above: Self) -> Self {
+        self.labels.extend(above.labels);
+        self.given.extend(above.given);
+        self
+    }
+}
+
+/// An entry as it is written, and the layer below it.
+struct Raw {
+    place: Place,
+    own: Table,
+    layer: Layer,
+}
+
+/// Reads a file, and what it includes.
+struct Reader {
+    keys: Keys,
+    /// The files that are being read, each included by the one before.
+    open: Vec<String>,
+    raw: Vec<Raw>,
+}
+
+/// The suite in the file or built-in file `name`, each entry with the user's `flags` of `run` behind.
+pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
+    let mut reader = Reader { keys: Keys::new(), open: Vec::new(), raw: Vec::new() };
+    let (head, limit) = reader.read(name, Path::new(""), &Layer::default())?;
+    let word = |key: &str| head.get(key).map(Item::word);
+    let stem = || Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let suite = word("name").or_else(stem).unwrap_or_else(|| name.to_owned());
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut ids: BTreeMap<String, Place> = BTreeMap::new();
+    for raw in std::mem::take(&mut reader.raw) {
+        let of_entry = reader.lower(&suite, raw, flags)?;
+        let Some(Entry { id, place, args, .. }) = of_entry.first() else { continue };
+        if let Some(other) = ids.insert(id.clone(), place.clone()) {
+            return Err(place.refuse(format_args!(
+                "'{id}' is the id of the entry in {other} too (give it another: id = \"NAME\")"
+            )));
+        }
+        if let Some(first) = entries.first() {
+            require_one_job(&first.args, args).map_err(|reason| place.refuse(reason))?;
+        }
+        entries.extend(of_entry);
+    }
+    if entries.is_empty() {
+        let reason =
+            "measures nothing (write [[measure]] with kernel = \"NAME\", or include others)";
+        return Err(exit::usage(format!("{name} {reason}")));
+    }
+    let limit = limit
+        .map(|item| parse_positive_time(&item.word()).map_err(|reason| item.place.refuse(reason)));
+    Ok(Suite {
+        name: suite,
+        about: word("about").unwrap_or_default(),
+        entries,
+        limit: limit.transpose()?,
+    })
+}
+
+impl Reader {
+    /// Reads the file `name` in `folder` under the layer of the file that includes it; returns its head
+    /// and the time of all entries.
+    fn read(
+        &mut self,
+        name: &str,
+        folder: &Path,
+        above: &Layer,
+    ) -> anyhow::Result<(Table, Option<Item>)> {
+        let (file, folder, text) = open(name, folder)?;
+        let Tables { head, machine, defaults, stop, measure } = table::read(&file, &text)?;
+        if let Some(format) = head.get("format").filter(|format| format.word() != FORMAT) {
+            let found = format.word();
+            return Err(format.place.refuse(format_args!(
+                "format {found} is not known, this comet-run reads {FORMAT} (write format = {FORMAT})"
+            )));
+        }
+        let axes: Vec<&str> = catalogue::axes().into_keys().collect();
+        self.keys.admit(&defaults, &OF_DEFAULTS, &axes, "[defaults]")?;
+        let mut given = defaults;
+        let mut limit = None;
+        for (key, item) in stop {
+            match OF_STOP.iter().find(|(name, _)| *name == key) {
+                Some(("run", _)) => limit = Some(item),
+                Some((_, option)) => {
+                    self.keys.admit_option(option, &item)?;
+                    given.insert((*option).to_owned(), item);
+                }
+                None => {
+                    let known = OF_STOP.map(|(name, _)| name);
+                    let guess = selection::guess(&key, known.into_iter());
+                    return Err(item.place.refuse(format_args!(
+                        "'{key}' is no key of [stop]{guess} (it has {})",
+                        known.join(", ")
+                    )));
+                }
+            }
+        }
+        let labels = machine.into_iter().map(|(key, item)| (key, item.word())).collect();
+        let layer = Layer { labels, given }.under(above.clone());
+        self.open.push(file);
+        if let Some(include) = head.get("include") {
+            for other in &include.values {
+                if self.open.contains(&file_name(other, &folder)) {
+                    return Err(include.place.refuse(format_args!(
+                        "{other} includes itself, by way of {} (leave one include out)",
+                        self.open.join(", ")
+                    )));
+                }
+                self.read(other, &folder, &layer)
+                    .map_err(|error| exit::refuse(exit::code_of(&error), format!("{error:#}")))?;
+            }
+        }
+        self.open.pop();
+        let raw = measure.into_iter().map(|(place, own)| Raw { place, own, layer: layer.clone() });
+        self.raw.extend(raw);
+        Ok((head, limit))
+    }
+
+    /// The runs of an entry of `suite`, one for each axis that it varies alone.
+    fn lower(&mut self, suite: &str, raw: Raw, flags: &[OsString]) -> anyhow::Result<Vec<Entry>> {
+        let Raw { place, own, layer } = raw;
+        let kernel = own.get("kernel").ok_or_else(|| {
+            place.refuse(
+                "an entry without a kernel (write kernel = \"NAME\"; comet-run list has all)",
+            )
+        })?;
+        let kernels = kernels(kernel)?;
+        let axes = self.keys.axes_of(&kernels);
+        self.keys.admit(&own, &OF_ENTRY, &axes, &format!("an entry of {}", kernel.word()))?;
+        let id = own.get("id").unwrap_or(kernel).word();
+        let mut given = layer.given;
+        given.extend(own.clone());
+        let is_by_turns = match given.get(OF_DEFAULTS[0]).map(|item| (item.word(), &item.place)) {
+            None => false,
+            Some((word, _)) if VARY.contains(&&*word) => word == VARY[0],
+            Some((word, place)) => {
+                let known = VARY.join(" or ");
+                return Err(place.refuse(format_args!("'{word}' for vary: it is {known}")));
+            }
+        };
+        let mut words: Vec<String> = kernel.values.clone();
+        let labels = layer
+            .labels
+            .into_iter()
+            .chain([("suite".into(), suite.to_owned()), ("entry".into(), id.clone())]);
+        words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
+        let mut of_axes: Vec<(String, Item)> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (key, item) in given {
+            places.insert(key.clone(), item.place.clone());
+            if axes.contains(&&*key) {
+                of_axes.push((key, item));
+            } else if !OF_ENTRY.contains(&&*key) && !self.keys.is_axis(&key) {
+                words.push(keys::option(&key, &item));
+            }
+        }
+        let lists =
+            of_axes.iter().filter(|(_, item)| item.is_several()).map(|(key, _)| key.clone());
+        let varied: Vec<Option<String>> = match lists.collect::<Vec<_>>() {
+            lists if is_by_turns && !lists.is_empty() => lists.into_iter().map(Some).collect(),
+            _ => vec![None],
+        };
+        let mut entries = Vec::new();
+        for varied in varied {
+            let mut words = words.clone();
+            words.extend(varied.iter().map(|key| format!("--label=varied={key}")));
+            for (key, item) in &of_axes {
+                let is_held = varied.as_ref().is_some_and(|varied| varied != key);
+                let values = if is_held { item.first().word() } else { item.word() };
+                words.push(format!("--axis={key}={values}"));
+            }
+            let mut args = self
+                .keys
+                .parse(&words, flags)
+                .map_err(|error| place.refuse(keys::sentence(&error, "")))?;
+            // Behind the kernels stands what selected the suite.
+            args.plan.select.truncate(kernel.values.len());
+            let (id, place, places) = (id.clone(), place.clone(), places.clone());
+            entries.push(Entry { id, varied, args, place, places });
+        }
+        Ok(entries)
+    }
+}
+
+/// The kernels that the key `kernel` names.
+fn kernels(kernel: &Item) -> anyhow::Result<Vec<&'static KernelInfo>> {
+    let infos = catalogue::infos();
+    let find = |name: &String| selection::find(name, &infos);
+    let found: Result<Vec<_>, _> = kernel.values.iter().map(find).collect();
+    let found = found.map_err(|error| kernel.place.refuse(format_args!("{error:#}")))?;
+    Ok(found.concat())
+}
+
+/// Refuses an entry whose ranks are started in another way than those of the first.
+fn require_one_job(first: &RunArgs, other: &RunArgs) -> Result<(), String> {
+    let facts = |args: &RunArgs| {
+        let world = &args.plan.world;
+        [
+            ("transport", Some(world.transport.clone())),
+            ("machine", world.machine.clone()),
+            ("seed", world.seed.map(|seed| seed.to_string())),
+            ("unsteady", world.unsteady.map(|percent| percent.to_string())),
+            ("thread_level", world.thread_level.clone()),
+        ]
+    };
+    let word = |value: Option<String>| value.unwrap_or_else(|| "none".into());
+    match facts(first).into_iter().zip(facts(other)).find(|(first, other)| first != other) {
+        None => Ok(()),
+        Some(((key, first), (_, other))) => Err(format!(
+            "{key} is {} here and {} in the first entry, but one for all entries (write it in the \
+             [defaults] of the file that includes the others)",
+            word(other),
+            word(first)
+        )),
+    }
+}
+
+/// The file that `name` means in `folder`, as its user calls it.
+fn file_name(name: &str, folder: &Path) -> String {
+    match name.starts_with(BUILT_IN) {
+        true => name.to_owned(),
+        false => folder.join(name).display().to_string(),
+    }
+}
+
+/// The file `name` in `folder`: as its user calls it, its folder, and its text.
+fn open(name: &str, folder: &Path) -> anyhow::Result<(String, PathBuf, String)> {
+    let file = file_name(name, folder);
+    if let Some(built_in) = name.strip_prefix(BUILT_IN) {
+        return Ok((file, PathBuf::new(), builtin::text(built_in)?.to_owned()));
+    }
+    let path = Path::new(&file);
+    paths::refuse_device(path)?;
+    let text = fs::read_to_string(path).map_err(|error| {
+        let known: BTreeSet<&str> = builtin::names().collect();
+        let instead = match known.contains(name) {
+            true => format!("write {BUILT_IN}{name} for the built-in one"),
+            false => "does it exist, and may you read it?".into(),
+        };
+        exit::usage(format!("cannot read {file}: {error} ({instead})"))
+    })?;
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    Ok((file, folder, text))
+}
+
+/// The text of the file or built-in file `name`.
+pub(crate) fn text(name: &str) -> anyhow::Result<String> {
+    Ok(open(name, Path::new(""))?.2)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+use clap::Parser as _;
+
+use super::*;
+use crate::backend;
+use crate::cli::{Cli, Command};
+use crate::prepare::prepare;
+
+/// A folder that is removed with its files.
+struct Files(PathBuf);
+
+impl Files {
+    /// Suite files with these names and texts.
+    fn new(test: &str, files: &[(&str, &str)]) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("comet-suite-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        files.iter().for_each(|(name, text)| fs::write(folder.join(name), text).unwrap());
+        Self(folder)
+    }
+
+    fn read(&self, name: &str, flags: &str) -> anyhow::Result<Suite> {
+        let flags: Vec<OsString> = flags.split_whitespace().map(Into::into).collect();
+        read(&self.0.join(name).display().to_string(), &flags)
+    }
+
+    /// The error of a file of this text, without the folder.
+    fn refusal(test: &str, text: &str) -> String {
+        let files = Self::new(test, &[("a.toml", text)]);
+        let error = files.read("a.toml", "-t sim -n 4").and_then(|suite| {
+            let first = &suite.entries[0];
+            prepare(&first.args.plan, &origin(first)).map_err(|error| first.explain(&error))
+        });
+        let error = error.map(|_| ()).unwrap_err();
+        assert_eq!(exit::code_of(&error), exit::USAGE);
+        error.to_string().replace(&format!("{}/", files.0.display()), "")
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn origin(entry: &Entry) -> crate::world::Origin {
+    let world = &entry.args.plan.world;
+    backend::find(world, None).unwrap().origin(world, None).unwrap()
+}
+
+fn run_args(line: &str) -> RunArgs {
+    let words = line.split_whitespace();
+    match Cli::try_parse_from(["comet-run", "run"].into_iter().chain(words)).unwrap().command {
+        Some(Command::Run(args)) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_built_in_file_can_be_planned() {
+    let flags: Vec<OsString> = ["-t", "sim", "-n", "3"].map(Into::into).into();
+    for name in builtin::names() {
+        let suite = read(&format!("builtin:{name}"), &flags).unwrap();
+        assert_eq!(suite.name, name);
+        assert!(!suite.about.is_empty());
+        for entry in &suite.entries {
+            let prepared = prepare(&entry.args.plan, &origin(entry));
+            let [of_run] = &prepared.unwrap()[..] else { panic!("one number of ranks") };
+            let settings = crate::prepare::settings(&entry.args.plan, &origin(entry));
+            let hindrance = of_run.hindrance(&settings);
+            // The one kernel of four ranks stands beside others.
+            assert_eq!(hindrance, None, "{name} {}", entry.id);
+        }
+    }
+}
+
+#[test]
+fn an_entry_is_a_command_line() {
+    let text = "name = 'n'\n[machine]\nnetwork = 'ndr 200'\n[defaults]\nrules = 'osu'\nwarm_up = 5\n\
+                local_n = 8\n[stop]\nsamples = 9\ncase = '1s'\n[[measure]]\nid = 'a'\n\
+                kernel = ['echo', 'imb/bcast']\nlength_bytes = ['0', '8..64*2']\nhops = 1\n\
+                warm_up = 6\nroot = 'rotate'\n";
+    let files = Files::new("line", &[("a.toml", text)]);
+    let suite = files.read("a.toml", "-n 4 --samples 3 --label x=y -o r.jsonl").unwrap();
+    let mut expected = run_args(
+        "echo imb/bcast --label suite=n --label entry=a --label x=y --rules osu --warm-up 6 \
+         --samples 3 --time 1s --axis hops=1 --axis length_bytes=0,8..64*2 --axis root=rotate \
+         -n 4 -o r.jsonl",
+    );
+    expected.output.label.insert(0, ("network".into(), "ndr 200".into()));
+    let [entry] = &suite.entries[..] else { panic!("one entry") };
+    assert_eq!(format!("{:?}", entry.args), format!("{expected:?}"));
+}
+
+#[test]
+fn one_axis_varies_at_a_time() {
+    let text = "[[measure]]\nkernel = 'imb/bcast'\nvary = 'one'\nlength_bytes = '256,0..64Ki*2'\n\
+                procs = 'max,2..max'\nroot = 'first'\n";
+    let files = Files::new("vary", &[("a.toml", text)]);
+    let suite = files.read("a.toml", "").unwrap();
+    let found = suite.entries.iter().map(|entry| {
+        let axes =
+            entry.args.plan.cases.axis.iter().map(|(name, values)| format!("{name}={values}"));
+        (entry.varied.as_deref().unwrap(), Vec::from_iter(axes).join(" "))
+    });
+    assert_eq!(
+        Vec::from_iter(found),
+        [
+            ("length_bytes", "length_bytes=256,0..64Ki*2 procs=max root=first".to_owned()),
+            ("procs", "length_bytes=256 procs=max,2..max root=first".to_owned()),
+        ]
+    );
+    assert_eq!(suite.entries[1].id, "imb/bcast");
+}
+
+#[test]
+fn the_defaults_of_a_file_go_before_those_of_files_that_it_includes() {
+    let outer = "include = ['b.toml', 'builtin:parkbench']\n[defaults]\nrules = 'imb'\n[stop]\nrun = '5s'\n\
+                 [[measure]]\nkernel = 'echo'\nrules = 'osu'\n";
+    let inner = "[machine]\nmachine = 'm'\n[defaults]\nrules = 'thesis'\nwarm_up = 3\n[stop]\nrun = '1h'\n\
+                 [[measure]]\nid = 'inner'\nkernel = 'barrier'\n";
+    let files = Files::new("include", &[("a.toml", outer), ("b.toml", inner)]);
+    let suite = files.read("a.toml", "").unwrap();
+    let facts = |entry: &Entry| {
+        let plan = &entry.args.plan;
+        (entry.id.clone(), plan.method.rules.clone(), plan.effort.warm_up)
+    };
+    let found: Vec<_> = suite.entries.iter().map(facts).collect();
+    assert_eq!(found[0], ("inner".into(), "imb".into(), Some(3)));
+    assert_eq!(found[1], ("comms".into(), "imb".into(), None));
+    assert_eq!(*found.last().unwrap(), ("echo".into(), "osu".into(), None));
+    assert_eq!((suite.limit, &*suite.name), (Some(Duration::from_secs(5)), "a"));
+}
+
+#[test]
+fn faults_are_told_with_their_line_and_what_is_possible() {
+    for (test, text, expected) in [
+        (
+            "empty",
+            "name = 'a'",
+            "a.toml measures nothing (write [[measure]] with kernel = \"NAME\"",
+        ),
+        ("format", "format = 2", "a.toml:1: format 2 is not known, this comet-run reads 1"),
+        ("kernel", "[[measure]]\nid = 'a'", "a.toml:1: an entry without a kernel (write kernel = "),
+        (
+            "name",
+            "[[measure]]\n\nkernel = 'ecko'",
+            "a.toml:3: 'ecko' is no kernel, suite or alias; did you mean echo",
+        ),
+        (
+            "key",
+            "[[measure]]\nkernel = 'echo'\nlenght_bytes = 1",
+            "a.toml:3: 'lenght_bytes' is no key of an entry of echo; did you mean length_bytes? (it has id, kernel, vary; axes ",
+        ),
+        // An axis of other kernels.
+        (
+            "axis",
+            "[[measure]]\nkernel = 'echo'\nroot = 1",
+            "a.toml:3: 'root' is no key of an entry of echo",
+        ),
+        (
+            "rules",
+            "[defaults]\nrules = 'own'\n",
+            "a.toml:2: invalid value 'own' for rules [possible values: comet, imb, imb-p2p, osu, ",
+        ),
+        (
+            "option",
+            "[defaults]\nrulez = 'osu'\n",
+            "a.toml:2: 'rulez' is no key of [defaults]; did you mean rules?",
+        ),
+        ("out", "[defaults]\nout = 'x'\n", "a.toml:2: 'out' is no key of [defaults]"),
+        (
+            "stop",
+            "[stop]\nerror = 0.03\n",
+            "a.toml:2: 'error' is no key of [stop] (it has samples, target, ",
+        ),
+        (
+            "case",
+            "[stop]\ncase = 5\n",
+            "a.toml:2: invalid value '5' for time: a time is a number with a unit (write 200ms",
+        ),
+        (
+            "vary",
+            "[[measure]]\nkernel = 'echo'\nvary = 'some'",
+            "a.toml:3: 'some' for vary: it is one or all",
+        ),
+        (
+            "values",
+            "[[measure]]\nkernel = 'imb/bcast'\nalgorithm = ['ring', 'magic']",
+            "a.toml:3: algorithm: 'magic' is not one of native, linear",
+        ),
+        (
+            "sweep",
+            "[[measure]]\nkernel = 'echo'\n\nlength_bytes = '8..1'",
+            "a.toml:4: length_bytes: '8..1' runs backwards",
+        ),
+        (
+            "twice",
+            "[[measure]]\nkernel = 'echo'\n[[measure]]\nkernel = 'echo'\n",
+            "a.toml:3: 'echo' is the id of the entry in a.toml:1 too (give it another: id = \"NAME\")",
+        ),
+        (
+            "job",
+            "[[measure]]\nkernel = 'echo'\nseed = 1\n[[measure]]\nkernel = 'barrier'\n",
+            "a.toml:4: seed is none here and 1 in the first entry, but one for all entries",
+        ),
+        (
+            "conflict",
+            "[[measure]]\nkernel = 'echo'\nmesh = '2x2'\ntopology = 't.json'",
+            "a.toml:1: the argument '--mesh <RxC>' cannot be used with '--topology <FILE>'",
+        ),
+        ("cycle", "include = 'a.toml'", "a.toml:1: a.toml includes itself, by way of a.toml"),
+        (
+            "built",
+            "include = 'builtin:skampi'",
+            "'skampi' is no built-in suite file; did you mean skampi-5",
+        ),
+        ("none", "include = 'b.toml'", "cannot read b.toml: No such file"),
+    ] {
+        let found = Files::refusal(test, text);
+        assert!(found.starts_with(expected), "{test}: {found}");
+    }
+}
