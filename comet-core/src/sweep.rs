@@ -122,7 +122,7 @@ fn push_item(values: &mut Vec<u64>, item: &str, max: Option<u64>) -> Result<(), 
 fn by_root_of_two(from: u64, to: u64) -> impl Iterator<Item = u64> {
     let value = move |step: u32| {
         let even = u128::from(from) << (step / 2).min(64);
-        if step % 2 == 0 {
+        if step.is_multiple_of(2) {
             return even;
         }
         let square = 2 * even.min(u128::from(u64::MAX)).pow(2);

@@ -27,6 +27,7 @@ mod runs;
 mod simulation;
 mod skampi;
 mod storage;
+mod suites;
 mod support;
 mod truth;
 mod unblocked;

@@ -199,7 +199,9 @@ impl EffortArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Result file, or none [default: comet-results/HOST-TIME-ID.jsonl]
-    #[arg(short, long, env = "COMET_OUT", hide_env_values = true, value_name = "FILE")]
+    ///
+    /// [env: COMET_OUT]
+    #[arg(short, long, env = "COMET_OUT", hide_env = true, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Format on standard output
     #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = formats_or_none())]

@@ -1,5 +1,7 @@
 //! Arguments of the commands of suite files.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::{PlanArgs, RunArgs};
@@ -22,6 +24,10 @@ pub(crate) enum SuiteCommand {
     List,
     /// Print a suite file, to copy and to change
     Show(SuiteShowArgs),
+    /// Convert a suite of SKaMPI: a script (.ski) or a parameter file (.skm)
+    Import(SuiteImportArgs),
+    /// Print the JSON schema of suite files, for editors
+    Schema,
 }
 
 #[derive(Debug, Args)]
@@ -31,7 +37,18 @@ pub(crate) struct SuiteShowArgs {
     pub(crate) file: String,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct SuiteImportArgs {
+    /// Suite of SKaMPI
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Suite file to write, or - for standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) out: PathBuf,
+}
+
 /// The argument that selects kernels, as one that names a suite file.
 fn of_suite(select: clap::Arg) -> clap::Arg {
-    select.value_name(FILE).help("Suite file").num_args(1).required(true)
+    let one = select.action(clap::ArgAction::Set).num_args(1).required(true);
+    one.value_name(FILE).help("Suite file")
 }

@@ -5,14 +5,18 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use comet_core::words::count;
+
+use super::files;
 use super::plan;
 use super::run::{self, Task};
 use crate::backend;
-use crate::cli::{PlanArgs, RunArgs, SuiteCommand};
+use crate::cli::{PlanArgs, RunArgs, SuiteCommand, SuiteImportArgs};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
-use crate::suite::{self, Entry, Suite, builtin};
+use crate::results::create_new;
+use crate::suite::{self, Entry, Suite, builtin, schema};
 use crate::terminal;
 use crate::world::Origin;
 
@@ -24,6 +28,11 @@ pub(crate) fn suite(command: &SuiteCommand, launcher: Option<&Launcher>) -> anyh
         SuiteCommand::List => list(),
         SuiteCommand::Show(args) => {
             terminal::print(&suite::text(&args.file)?)?;
+            Ok(exit::OK)
+        }
+        SuiteCommand::Import(args) => import(args),
+        SuiteCommand::Schema => {
+            terminal::print(&format!("{:#}\n", schema::schema()))?;
             Ok(exit::OK)
         }
     }
@@ -66,8 +75,9 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let world = &entries[0].args.plan.world;
     let backend = backend::find(world, launcher)?;
     let origin = backend.origin(world, launcher)?;
+    let width = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0).max(5);
     let mut text =
-        format!("suite {name}: {about}\n\n{:<24} {:>6} {}", "entry", "ranks", plan::titles());
+        format!("suite {name}: {about}\n\n{:<width$} {:>6} {}", "entry", "ranks", plan::titles());
     let (mut n_cases, mut most_bytes, mut time) = (0, 0, Some(Duration::ZERO));
     let mut notes = BTreeSet::new();
     for entry in &entries {
@@ -77,7 +87,7 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
             notes.extend(own);
             for kernel in &plan {
                 let n_ranks = topology.n_ranks();
-                write!(text, "{:<24} {n_ranks:>6} ", entry.id).expect("a string takes any text");
+                write!(text, "{:<width$} {n_ranks:>6} ", entry.id).expect("a string takes any text");
                 text += &run.kernel_text(kernel, &topology);
                 n_cases += kernel.running(&topology, &run.settings).count();
                 most_bytes = most_bytes.max(kernel.bytes_per_rank(&topology, &run.settings));
@@ -99,11 +109,26 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     Ok(exit::OK)
 }
 
+/// Writes a suite of `SKaMPI` as a suite file, and a note for each part without an equal.
+fn import(args: &SuiteImportArgs) -> anyhow::Result<u8> {
+    let imported = suite::import::import(&args.file)?;
+    imported.notes.iter().for_each(|note| terminal::note(&format!("note: {note}")));
+    let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    if !files::is_stdout(&args.out) {
+        create_new(&args.out)?;
+    }
+    files::write(&args.out, imported.toml(&stem).as_bytes())?;
+    let measurements = count(imported.n_entries(), "measurement");
+    let notes = count(imported.notes.len(), "note");
+    terminal::note(&format!("note: {measurements} translated, with {notes}"));
+    Ok(exit::OK)
+}
+
 /// Prints the built-in files, a line each.
 fn list() -> anyhow::Result<u8> {
     let line = |name| {
         let Suite { about, entries, .. } = suite::read(&format!("builtin:{name}"), &[])?;
-        Ok(format!("builtin:{name:<14} {:>3} entries  {about}\n", entries.len()))
+        Ok(format!("builtin:{name:<14} {:>3} runs  {about}\n", entries.len()))
     };
     let lines: anyhow::Result<String> = builtin::names().map(line).collect();
     terminal::print(&lines?)?;

@@ -132,7 +132,7 @@ pub(super) fn sentence(error: &clap::Error, key: &str) -> String {
     let text = error.to_string();
     let text = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let text = Vec::from_iter(text.lines().map(str::trim)).join(" ");
-    let long = format!("'--{}", key.replace('_', "-"));
+    let long = format!("'--{} <", key.replace('_', "-"));
     match text.split_once(&long).and_then(|(start, rest)| Some((start, rest.split_once('\'')?.1))) {
         Some((start, end)) => format!("{start}{key}{end}"),
         None => text,

@@ -10,7 +10,9 @@
 //! a suite file knows. Every value is read by the reader of its option, before a rank is started.
 
 pub(crate) mod builtin;
+pub(crate) mod import;
 mod keys;
+pub(crate) mod schema;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +34,8 @@ use table::{Item, Place, Table, Tables};
 
 /// Version of the form of suite files.
 const FORMAT: &str = "1";
+/// The most files of which each includes the next.
+const MAX_DEPTH: usize = 16;
 /// Start of the names of built-in files.
 const BUILT_IN: &str = "builtin:";
 /// Words of the key `vary`: each list of values in turn, the others at their first one, or all together.
@@ -186,7 +190,8 @@ impl Reader {
         self.open.push(file);
         if let Some(include) = head.get("include") {
             for other in &include.values {
-                if self.open.contains(&file_name(other, &folder)) {
+                let is_open = self.open.contains(&file_name(other, &folder));
+                if is_open || self.open.len() >= MAX_DEPTH {
                     return Err(include.place.refuse(format_args!(
                         "{other} includes itself, by way of {} (leave one include out)",
                         self.open.join(", ")

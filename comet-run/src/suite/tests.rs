@@ -212,7 +212,7 @@ fn faults_are_told_with_their_line_and_what_is_possible() {
         (
             "built",
             "include = 'builtin:skampi'",
-            "'skampi' is no built-in suite file; did you mean skampi-5",
+            "'skampi' is no built-in suite file; did you mean skampi-1998 or skampi-5?",
         ),
         ("none", "include = 'b.toml'", "cannot read b.toml: No such file"),
     ] {

@@ -1,0 +1,111 @@
+//! Suite files of `SKaMPI` as those of CoMet: scripts of version 5 (`.ski`) and parameter files of the
+//! first version (`.skm`).
+
+mod expression;
+mod functions;
+mod ski;
+mod skm;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::exit;
+
+/// A suite file in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Imported {
+    /// Labels of `[machine]`.
+    labels: Vec<(String, String)>,
+    /// Keys of `[defaults]` beside the rules.
+    defaults: Vec<(String, String)>,
+    entries: Vec<Translated>,
+    /// What has no equal, each with its file and line.
+    pub(crate) notes: Vec<String>,
+}
+
+/// An entry in the making.
+#[derive(Debug)]
+struct Translated {
+    id: String,
+    kernel: &'static str,
+    keys: Vec<(&'static str, String)>,
+}
+
+impl Imported {
+    /// Notes that `what` stands in `line` of `file` and is not translated.
+    fn note(&mut self, file: &str, line: usize, what: impl std::fmt::Display) {
+        let note = format!("{file}:{line}: {what}");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Adds an entry under a name that no other has.
+    fn push(&mut self, mut entry: Translated) {
+        let name = entry.id.clone();
+        let mut n = 1;
+        while self.entries.iter().any(|other| other.id == entry.id) {
+            n += 1;
+            entry.id = format!("{name}-{n}");
+        }
+        self.entries.push(entry);
+    }
+
+    /// Number of entries.
+    pub(crate) fn n_entries(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The text of a suite file that is called `name`.
+    pub(crate) fn toml(&self, name: &str) -> String {
+        let mut text = format!("format = 1\nname = {name:?}\n");
+        let mut table = |title: &str, keys: &mut dyn Iterator<Item = (&str, &str)>| {
+            let mut keys = keys.peekable();
+            if keys.peek().is_some() {
+                write!(text, "\n{title}\n").expect("a string takes any text");
+            }
+            for (key, value) in keys {
+                writeln!(text, "{key} = {value:?}").expect("a string takes any text");
+            }
+        };
+        table("[machine]", &mut self.labels.iter().map(|(key, value)| (&**key, &**value)));
+        let defaults = self.defaults.iter().map(|(key, value)| (&**key, &**value));
+        table("[defaults]", &mut [("rules", "skampi")].into_iter().chain(defaults));
+        for entry in &self.entries {
+            let keys = entry.keys.iter().map(|(key, value)| (*key, &**value));
+            let head = [("id", &*entry.id), ("kernel", entry.kernel)];
+            table("[[measure]]", &mut head.into_iter().chain(keys));
+        }
+        text
+    }
+}
+
+/// The entries of the file `path`, which is a script unless its name ends in `.skm`.
+///
+/// # Errors
+/// If the file or one that it includes cannot be read, or is no such file.
+pub(crate) fn import(path: &Path) -> anyhow::Result<Imported> {
+    let is_old = path.extension().is_some_and(|extension| extension == "skm");
+    let imported = if is_old { skm::import(path) } else { ski::import(path) }?;
+    if imported.entries.is_empty() {
+        let reasons: String = imported.notes.iter().map(|note| format!("\n{note}")).collect();
+        let path = path.display();
+        return Err(exit::usage(format!(
+            "{path} has nothing that a kernel measures (is it a suite of SKaMPI?){reasons}"
+        )));
+    }
+    Ok(imported)
+}
+
+/// The text of the file `path`; bytes that are no UTF-8 are no obstacle.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    crate::paths::refuse_device(path)?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        let path = path.display();
+        exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! Scripts of `SKaMPI` 5: assignments, loops and measurements, without branches and functions of their
+//! own.
+
+use std::path::{Path, PathBuf};
+
+use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
+use super::functions::{FUNCTIONS, Function, OPERATORS};
+use super::{Imported, Translated, text_of};
+use crate::catalogue;
+use crate::prepare;
+
+/// Size of the buffer where a script sets none, in bytes.
+const BUFFER_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+/// The most files that include each other.
+const MAX_DEPTH: usize = 10;
+
+/// A script that is being read.
+struct Reader {
+    imported: Imported,
+    names: Names,
+    /// Name of the measurement that is being read.
+    measurement: Option<String>,
+    buffer_bytes: f64,
+    /// The file, as notes call it, and its folder.
+    file: String,
+    folder: PathBuf,
+    depth: usize,
+}
+
+/// The entries of the script `path`.
+pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
+    let mut reader = Reader {
+        imported: Imported::default(),
+        names: Names::new(),
+        measurement: None,
+        buffer_bytes: BUFFER_BYTES,
+        file: String::new(),
+        folder: PathBuf::new(),
+        depth: 0,
+    };
+    reader.read(path)?;
+    Ok(reader.imported)
+}
+
+impl Reader {
+    fn read(&mut self, path: &Path) -> anyhow::Result<()> {
+        let text = text_of(path)?;
+        let outer = (std::mem::take(&mut self.file), std::mem::take(&mut self.folder));
+        self.file = path.display().to_string();
+        self.folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let mut cursor = Cursor::new(&text);
+        while cursor.peek().is_some() {
+            self.statements(&mut cursor)?;
+            // A word that ends what has not begun.
+            cursor.next();
+            cursor.takes_word("measurement");
+        }
+        (self.file, self.folder) = outer;
+        Ok(())
+    }
+
+    fn note(&mut self, line: usize, what: impl std::fmt::Display) {
+        self.imported.note(&self.file, line, what);
+    }
+
+    /// Statements up to a word that ends them.
+    fn statements(&mut self, cursor: &mut Cursor) -> anyhow::Result<()> {
+        if !cursor.enter() {
+            self.note(cursor.line(), "too many loops within each other");
+        }
+        let read = self.each_statement(cursor);
+        cursor.leave();
+        read
+    }
+
+    fn each_statement(&mut self, cursor: &mut Cursor) -> anyhow::Result<()> {
+        while let Some(token) = cursor.peek().cloned() {
+            let line = cursor.line();
+            match token {
+                Token::Word(word) if ["end", "od", "fi", "else"].contains(&&*word) => return Ok(()),
+                Token::Word(word) => {
+                    cursor.next();
+                    self.statement(&word, line, cursor)?;
+                }
+                Token::Sign('@') => {
+                    cursor.next();
+                    cursor.takes_word("include");
+                    match cursor.next() {
+                        Some(Token::Text(name)) if self.depth < MAX_DEPTH => {
+                            self.depth += 1;
+                            self.read(&self.folder.join(name))?;
+                            self.depth -= 1;
+                        }
+                        _ => self.note(line, "an include of no file, or of itself"),
+                    }
+                }
+                _ => {
+                    self.note(line, "no statement");
+                    cursor.skip_line();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement that begins with `word`, which is behind.
+    fn statement(&mut self, word: &str, line: usize, cursor: &mut Cursor) -> anyhow::Result<()> {
+        match word {
+            "begin" => {
+                cursor.takes_word("measurement");
+                if let Some(Token::Text(name)) = cursor.next() {
+                    self.measurement = Some(name);
+                }
+                self.statements(cursor)?;
+                cursor.takes_word("end");
+                cursor.takes_word("measurement");
+                self.measurement = None;
+            }
+            "for" | "autorefine" => self.repeated(word == "autorefine", line, cursor)?,
+            "measure" => self.measured(line, cursor),
+            "if" => {
+                self.note(line, "a branch (if), which a suite file does not have");
+                pass_branch(cursor);
+            }
+            _ if cursor.takes('=') => {
+                let value = cursor.sum(&self.names);
+                self.names.insert(word.to_owned(), value);
+                // What an expression does not have.
+                while cursor.line() == line && cursor.peek().is_some() {
+                    cursor.next();
+                }
+            }
+            _ if cursor.takes('(') => {
+                let arguments = cursor.list(&self.names, ')');
+                match (word, arguments.first()) {
+                    (_, Some(Ok(Value::Counts(Counts::One(bytes)))))
+                        if word.starts_with("set_skampi_buffer") =>
+                    {
+                        self.buffer_bytes = *bytes;
+                    }
+                    _ => self
+                        .note(line, format_args!("{word}, which the rules decide or nothing does")),
+                }
+            }
+            _ => {
+                self.note(line, format_args!("'{word}', which begins no statement that is known"));
+                cursor.skip_line();
+            }
+        }
+        Ok(())
+    }
+
+    /// A loop, whose variable is a list of values within it.
+    fn repeated(&mut self, refines: bool, line: usize, cursor: &mut Cursor) -> anyhow::Result<()> {
+        let Some(Token::Word(name)) = cursor.next() else {
+            self.note(line, "a loop without a variable");
+            return Ok(());
+        };
+        let values = if cursor.takes_word("in") {
+            cursor.takes('[');
+            let members = cursor.list(&self.names, ']').into_iter().map(|value| match value? {
+                Value::Counts(Counts::One(number)) => Ok(number),
+                _ => Err("a list of other values than numbers".to_owned()),
+            });
+            members.collect::<Result<_, _>>().map(Counts::List)
+        } else {
+            cursor.takes('=');
+            self.range(cursor)
+        };
+        while cursor.peek().is_some() && !cursor.takes_word("do") {
+            cursor.next();
+        }
+        if refines {
+            self.note(line, "autorefine, as of which refine = \"skampi\" is the whole suite's");
+        }
+        let before = self.names.insert(name.clone(), values.map(Value::Counts));
+        self.statements(cursor)?;
+        cursor.takes_word("od");
+        match before {
+            Some(value) => self.names.insert(name, value),
+            None => self.names.remove(&name),
+        };
+        Ok(())
+    }
+
+    /// `A to B step *F multipleof M`, behind the variable.
+    fn range(&self, cursor: &mut Cursor) -> Result<Counts, String> {
+        let number = |value: Value| match value {
+            Value::Counts(Counts::One(number)) => Ok(number),
+            _ => Err("a loop whose start or step is no number".to_owned()),
+        };
+        let from = number(cursor.sum(&self.names)?)?;
+        cursor.takes_word("to");
+        let to = if cursor.peek() == Some(&Token::Open) {
+            cursor.next();
+            None
+        } else {
+            match cursor.sum(&self.names)? {
+                Value::Counts(counts) => Some(counts),
+                _ => return Err("a loop to no number".into()),
+            }
+        };
+        let mut step = Step::Add(1.0);
+        if cursor.takes_word("step") {
+            let times = cursor.takes('*');
+            cursor.takes('+');
+            let value = number(cursor.sum(&self.names)?)?;
+            step = if times { Step::Times(value) } else { Step::Add(value) };
+        }
+        let multiple_of = match cursor.takes_word("multipleof") {
+            true => Some(number(cursor.sum(&self.names)?)?),
+            false => None,
+        };
+        Ok(Counts::Range(Box::new(Range { from, to, step, multiple_of })))
+    }
+
+    /// `COMMUNICATOR : FUNCTION(ARGUMENTS)`.
+    fn measured(&mut self, line: usize, cursor: &mut Cursor) {
+        let ranks = cursor.sum(&self.names);
+        cursor.takes(':');
+        let Some(Token::Word(name)) = cursor.next() else {
+            self.note(line, "a measurement of nothing");
+            return;
+        };
+        let arguments = if cursor.takes('(') { cursor.list(&self.names, ')') } else { Vec::new() };
+        let Some(function) = FUNCTIONS.iter().find(|function| function.name == name) else {
+            self.note(line, format_args!("{name}, for which no kernel stands"));
+            return;
+        };
+        match self.keys(function, ranks, arguments) {
+            Ok(keys) => {
+                let id = self.measurement.clone().unwrap_or(name);
+                self.imported.push(Translated { id, kernel: function.kernel, keys });
+                if function.is_of_pair {
+                    self.note(line, "a pair of ranks, which is rank 0 and a neighbour here");
+                }
+            }
+            Err(reason) => self.note(line, format_args!("{name}: {reason}")),
+        }
+    }
+
+    /// The keys of an entry for `function` on `ranks` with these `arguments`.
+    fn keys(
+        &self,
+        function: &Function,
+        ranks: Result<Value, String>,
+        arguments: Vec<Result<Value, String>>,
+    ) -> Result<Vec<(&'static str, String)>, String> {
+        let mut keys = Vec::new();
+        let procs = match ranks? {
+            _ if function.is_of_pair => "2".to_owned(),
+            Value::Ranks(counts) => counts.sweep(1.0, f64::INFINITY)?,
+            _ => return Err("measured on no communicator".into()),
+        };
+        keys.push(("procs", procs));
+        if !function.algorithm.is_empty() {
+            keys.push(("algorithm", function.algorithm.to_owned()));
+        }
+        if !function.has_length {
+            return Ok(keys);
+        }
+        let mut arguments = arguments.into_iter();
+        let (Some(Value::Counts(counts)), Some(Value::Datatype(name, bytes))) =
+            (arguments.next().transpose()?, arguments.next().transpose()?)
+        else {
+            return Err("the arguments are no count and no datatype of MPI".into());
+        };
+        keys.push(("length_bytes", counts.sweep(bytes as f64, self.buffer_bytes)?));
+        let multiple_of = match &counts {
+            Counts::Range(range) => range.multiple_of.unwrap_or(1.0),
+            _ => 1.0,
+        };
+        let unit_bytes = multiple_of * bytes as f64;
+        if unit_bytes > 1.0 {
+            keys.push(("unit", format!("{unit_bytes:.0}")));
+        }
+        let infos = catalogue::infos();
+        let info = infos.into_iter().find(|info| info.id() == function.kernel);
+        let axes = prepare::varied(info.as_slice());
+        if bytes > 1 {
+            let axis = if axes.contains("element") { "element" } else { "datatype" };
+            keys.push((axis, name.to_owned()));
+        }
+        for operator in arguments.flatten() {
+            let Value::Name(name) = operator else { continue };
+            let known = OPERATORS.iter().find(|(of_mpi, _)| *of_mpi == name);
+            match known.filter(|_| axes.contains("operator")) {
+                Some((_, "sum")) => (),
+                Some((_, ours)) => keys.push(("operator", (*ours).to_owned())),
+                None => return Err(format!("the argument {name}")),
+            }
+        }
+        Ok(keys)
+    }
+}
+
+/// Passes over a branch, and those in it.
+fn pass_branch(cursor: &mut Cursor) {
+    let mut depth = 1;
+    while depth > 0
+        && let Some(token) = cursor.next()
+    {
+        match token {
+            Token::Word(word) if word == "if" => depth += 1,
+            Token::Word(word) if word == "fi" => depth -= 1,
+            _ => (),
+        }
+    }
+}

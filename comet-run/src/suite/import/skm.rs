@@ -1,0 +1,176 @@
+//! Parameter files of the first `SKaMPI`: a preamble of `@KEY value`, then suites, each a name and
+//! `{ key = value; }`.
+
+use std::path::Path;
+
+use super::functions::FUNCTIONS;
+use super::{Imported, Translated, text_of};
+
+/// Keys of the preamble, and the labels that they are.
+const LABELS: [(&str, &str); 5] = [
+    ("MACHINE", "machine"),
+    ("NODE", "node"),
+    ("NETWORK", "network"),
+    ("MPIVERSION", "mpi"),
+    ("USER", "user"),
+];
+/// Values that leave a key to the program.
+const OPEN: [&str; 2] = ["Default_Value", "Invalid_Value"];
+/// Message length where none is given, in bytes.
+const LENGTH_BYTES: &str = "256";
+/// The longest one.
+const MAX_BYTES: &str = "4Mi";
+
+/// The entries of the file `path`.
+pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
+    let text = text_of(path)?;
+    let file = path.display().to_string();
+    let mut imported = Imported::default();
+    let mut name = String::new();
+    let mut suite: Option<Suite> = None;
+    for (index, line) in text.lines().enumerate() {
+        let line_number = index + 1;
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if let Some(pair) = line.strip_prefix('@') {
+            preamble(pair, &file, line_number, &mut imported);
+            continue;
+        }
+        for part in line.split_inclusive([';', '{', '}']).map(str::trim) {
+            match (part, &mut suite) {
+                (part, None) if part.ends_with('{') => {
+                    let own = part.trim_end_matches('{').trim();
+                    let id =
+                        if own.is_empty() { std::mem::take(&mut name) } else { own.to_owned() };
+                    suite = Some(Suite { id, line: line_number, keys: Vec::new() });
+                }
+                (part, None) => name = part.to_owned(),
+                ("}", Some(_)) => {
+                    if let Some(suite) = suite.take() {
+                        suite.translate(&file, &mut imported);
+                    }
+                }
+                (part, Some(suite)) => {
+                    let pair = part.trim_end_matches(';').split_once('=');
+                    let pair =
+                        pair.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()));
+                    suite.keys.extend(pair.map(|(key, value)| (line_number, key, value)));
+                }
+            }
+        }
+    }
+    Ok(imported)
+}
+
+/// Takes in a key of the preamble.
+fn preamble(pair: &str, file: &str, line: usize, imported: &mut Imported) {
+    let (key, value) = pair.split_once(char::is_whitespace).unwrap_or((pair, ""));
+    let value = value.trim();
+    if let Some((_, label)) = LABELS.iter().find(|(name, _)| *name == key) {
+        imported.labels.push(((*label).to_owned(), value.to_owned()));
+        return;
+    }
+    match key {
+        "MEASUREMENTS" => (),
+        "MEMORY" => imported.defaults.push(("mem".into(), format!("{value}Ki"))),
+        "CACHEWARMUP" => imported.defaults.push(("warm_up".into(), value.to_owned())),
+        _ => imported.note(file, line, format_args!("@{key}, which no key of a suite file is")),
+    }
+}
+
+/// A suite of the file.
+struct Suite {
+    id: String,
+    line: usize,
+    keys: Vec<(usize, String, String)>,
+}
+
+impl Suite {
+    /// The value of `key`, unless it leaves that to the program.
+    fn value(&self, key: &str) -> Option<&str> {
+        let found = self.keys.iter().find(|(_, name, _)| name == key);
+        found.map(|(.., value)| &**value).filter(|value| !OPEN.contains(value))
+    }
+
+    fn translate(self, file: &str, imported: &mut Imported) {
+        let number = self.value("Type").and_then(|number| number.parse().ok()).unwrap_or(0);
+        let function = FUNCTIONS.iter().find(|function| number > 0 && function.number == number);
+        let Some(function) = function else {
+            imported.note(
+                file,
+                self.line,
+                format_args!("type {number} of {}, for which no kernel stands", self.id),
+            );
+            return;
+        };
+        let variation = self.value("Variation").unwrap_or("Length");
+        let swept = |least: &str, most: &str| {
+            let word = |key, default: &str| match self.value(key) {
+                Some("Max_Value") => most.to_owned(),
+                Some(value) => value.to_owned(),
+                None => default.to_owned(),
+            };
+            let (from, to) = (word("Start_Argument", least), word("End_Argument", most));
+            let is_log = self.value("Scale").is_some_and(|scale| scale.contains("log"));
+            let step: f64 =
+                self.value("Stepwidth").and_then(|step| step.parse().ok()).unwrap_or(0.0);
+            match (is_log, step) {
+                (true, step) if (step - 2.0).abs() < 1e-9 => format!("{from}..{to}*2"),
+                (true, _) => format!("{from}..{to}*sqrt2"),
+                (false, step) if step > 1.0 => format!("{from}..{to}+{step:.0}"),
+                (false, _) => format!("{from}..{to}"),
+            }
+        };
+        let mut keys = Vec::new();
+        let has_sweep_of_zero = |sweep: &str| sweep.starts_with("0..") && sweep.contains('*');
+        match variation {
+            "Length" => {
+                let mut lengths = swept("1", MAX_BYTES);
+                if has_sweep_of_zero(&lengths) {
+                    lengths = format!("0,1{}", &lengths[1..]);
+                }
+                keys.push(("procs", if function.is_of_pair { "2" } else { "max" }.to_owned()));
+                keys.push(("length_bytes", lengths));
+            }
+            "Nodes" => {
+                keys.push(("procs", swept("2", "max")));
+                if function.has_length {
+                    let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
+                    keys.push(("length_bytes", length.to_owned()));
+                }
+            }
+            other => {
+                imported.note(file, self.line, format_args!("{}: variation {other}", self.id));
+                return;
+            }
+        }
+        if !function.has_length {
+            keys.retain(|(key, _)| *key != "length_bytes");
+        }
+        if !function.algorithm.is_empty() {
+            keys.push(("algorithm", function.algorithm.to_owned()));
+        }
+        if self.value("Scale").is_some_and(|scale| scale.starts_with("Dynamic")) {
+            keys.push(("refine", "skampi".to_owned()));
+        }
+        if let Some(unit) = self.value("Multiple_of").filter(|unit| *unit != "1") {
+            keys.push(("unit", unit.to_owned()));
+        }
+        const READ: [&str; 9] = [
+            "Type",
+            "Variation",
+            "Scale",
+            "Start_Argument",
+            "End_Argument",
+            "Stepwidth",
+            "Default_Message_length",
+            "Multiple_of",
+            "Node_Times",
+        ];
+        for (line, key, value) in &self.keys {
+            if !READ.contains(&&**key) && !OPEN.contains(&&**value) {
+                imported.note(file, *line, format_args!("{key} = {value}, which the rules decide"));
+            }
+        }
+        imported.push(Translated { id: self.id, kernel: function.kernel, keys });
+    }
+}

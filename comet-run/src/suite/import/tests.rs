@@ -1,0 +1,149 @@
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::*;
+
+/// A file of this name and text, imported; and its suite file, read.
+fn imported(name: &str, text: &str) -> (Imported, Vec<String>) {
+    let folder = std::env::temp_dir().join(format!("comet-import-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(folder.join("more.inc"), MORE).unwrap();
+    let found = import(&path).unwrap();
+    let own: PathBuf = folder.join("own.toml");
+    std::fs::write(&own, found.toml("own")).unwrap();
+    let flags: Vec<OsString> = ["-t", "sim", "-n", "4"].map(Into::into).into();
+    let suite = crate::suite::read(&own.display().to_string(), &flags).unwrap();
+    let entries = suite.entries.iter().map(|entry| {
+        let args = &entry.args.plan;
+        let origin = crate::backend::find(&args.world, None).unwrap().origin(&args.world, None);
+        crate::prepare::prepare(args, &origin.unwrap()).unwrap();
+        let axes = args.cases.axis.iter().map(|(name, values)| format!(" {name}={values}"));
+        format!("{}: {}{}", entry.id, args.select.concat(), axes.collect::<String>())
+    });
+    let entries = entries.collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut found = found;
+    let prefix = format!("{}/", folder.display());
+    found.notes.iter_mut().for_each(|note| *note = note.replace(&prefix, ""));
+    (found, entries)
+}
+
+const MORE: &str = "begin measurement \"more\"\nmeasure comm(n) : Barrier()\nend measurement\n";
+
+const SCRIPT: &str = "\
+# a comment
+set_min_repetitions(8)
+set_skampi_buffer(64kb)
+dt = MPI_INT
+n = get_np()
+all = comm(n)
+begin measurement \"lengths\"
+  for count = 1 to ... step *sqrt(2) do
+    measure all : Bcast(count, dt, 0)
+  od
+end measurement
+begin measurement \"ranks\"
+  for procs = 2 to n do
+    measure comm(procs) : Reduce(2*32, MPI_DOUBLE, MPI_MAX, 0)
+    measure comm(procs) : Comm_dup()
+  od
+end measurement
+@include \"more.inc\"
+if n > 4 then
+  measure all : Barrier()
+fi
+pair = comm2_max_latency_with_root()
+for count in [1, 8, 1kb] do measure pair : Pingpong_Ssend_Recv(count, MPI_CHAR, 0, 1) od
+for i = 1 to 8 step *1.5 do
+  measure all : Bcast(i*count, dt, 0)
+  measure all : Scan(i, dt, MPI_SUM)
+od
+";
+
+#[test]
+fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
+    let (found, entries) = imported("a.ski", SCRIPT);
+    assert_eq!(
+        entries,
+        [
+            "lengths: imb/bcast datatype=int length_bytes=4..65536*sqrt2 procs=max",
+            "ranks: imb/reduce element=double length_bytes=512 operator=max procs=2..max",
+            "more: comet/barrier procs=max",
+            "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 procs=2",
+            "Scan: imb/scan element=int length_bytes=4,8,12,20,32 procs=max",
+        ]
+    );
+    let notes = [
+        "a.ski:2: set_min_repetitions, which the rules decide or nothing does",
+        "a.ski:15: Comm_dup, for which no kernel stands",
+        "a.ski:19: a branch (if), which a suite file does not have",
+        "a.ski:23: a pair of ranks, which is rank 0 and a neighbour here",
+        "a.ski:25: Bcast: 'count', which has no value",
+    ];
+    assert_eq!(found.notes, notes);
+}
+
+const PARAMETERS: &str = "\
+@MACHINE Cray T3E
+@CACHEWARMUP 5
+@POSTPROC yes
+@MEASUREMENTS
+MPI_Bcast-length
+{
+  Type = 17;
+  Variation = Length;
+  Scale = Dynamic_log;
+  Start_Argument = 0;
+  End_Argument = Max_Value;
+  Stepwidth = 1.414213562;
+  Max_Repetition = 32;
+  Standard_error = Default_Value;
+}
+gatherv {
+  Type = 46; Variation = Nodes; Scale = Fixed_linear; Default_Message_length = 128;
+}
+worker { Type = 12; Variation = Chunks; }
+";
+
+#[test]
+fn a_parameter_file_becomes_entries() {
+    let (found, entries) = imported("a.skm", PARAMETERS);
+    assert_eq!(
+        entries,
+        [
+            "MPI_Bcast-length: imb/bcast length_bytes=0,1..4Mi*sqrt2 procs=max",
+            "gatherv: imb/gatherv algorithm=linear length_bytes=128 procs=2..max",
+        ]
+    );
+    assert_eq!(found.labels, [("machine".into(), "Cray T3E".into())]);
+    assert_eq!(found.defaults, [("warm_up".into(), "5".into())]);
+    let notes = [
+        "a.skm:3: @POSTPROC, which no key of a suite file is",
+        "a.skm:13: Max_Repetition = 32, which the rules decide",
+        "a.skm:19: type 12 of worker, for which no kernel stands",
+    ];
+    assert_eq!(found.notes, notes);
+}
+
+#[test]
+fn a_text_without_measurements_is_refused() {
+    let path = std::env::temp_dir().join(format!("comet-import-none-{}.ski", std::process::id()));
+    std::fs::write(&path, "while true\n").unwrap();
+    let error = import(&path).unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(error.contains("has nothing that a kernel measures"), "{error}");
+    assert!(error.ends_with(":1: 'while', which begins no statement that is known"), "{error}");
+}
+
+#[test]
+fn brackets_and_loops_without_an_end_are_given_up() {
+    for text in ["x = ".to_owned() + &"(".repeat(100_000), "for i = 1 to 2 do ".repeat(100_000)] {
+        let path =
+            std::env::temp_dir().join(format!("comet-import-deep-{}.ski", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        assert!(import(&path).is_err());
+        std::fs::remove_file(&path).unwrap();
+    }
+}

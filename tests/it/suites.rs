@@ -1,0 +1,94 @@
+//! Suite files: one file of selections and settings, one result file.
+
+use crate::support::Folder;
+
+/// Two entries, the second of which varies one axis at a time.
+const SMALL: &str = "\
+name = 'small'
+[machine]
+network = 'cube'
+[defaults]
+transport = 'sim'
+machine = 'ipsc860'
+ranks = 4
+rules = 'thesis'
+repetitions = 2
+[[measure]]
+id = 'lengths'
+kernel = 'echo'
+hops = 1
+length_bytes = '8,16'
+[[measure]]
+id = 'collective'
+kernel = 'imb/bcast'
+vary = 'one'
+length_bytes = '8,64'
+procs = 'max,2'
+";
+
+#[test]
+fn a_suite_file_is_measured_into_one_file_whose_runs_name_their_entries() {
+    let folder = Folder::new();
+    folder.write("a.toml", SMALL);
+    let output = folder.run("suite run a.toml -o r.jsonl --label user=me").success();
+    output.notes("entry lengths (1 of 3)").notes("entry collective (3 of 3, varied: procs)");
+    folder.run("validate r.jsonl").success();
+    let records = folder.records("r.jsonl");
+    let label = |run: &serde_json::Value, name: &str| {
+        run["labels"][name].as_str().unwrap_or("-").to_owned()
+    };
+    let runs = records.of_type("run").map(|run| {
+        assert_eq!((&*label(run, "network"), &*label(run, "user")), ("cube", "me"));
+        assert_eq!(run["config"]["rules"], "thesis");
+        ["suite", "entry", "varied"].map(|name| label(run, name)).join(" ")
+    });
+    let expected = ["small lengths -", "small collective length_bytes", "small collective procs"];
+    assert_eq!(Vec::from_iter(runs), expected);
+    assert_eq!(records.points_of("comet/echo").count(), 2);
+    assert_eq!(records.points_of("imb/bcast").count(), 4);
+}
+
+#[test]
+fn options_win_over_a_suite_file_and_its_plan_has_a_row_for_each_kernel() {
+    let folder = Folder::new();
+    folder.write("a.toml", SMALL);
+    let plan = folder.run("suite plan a.toml -n 2 --machine t3e").success().stdout;
+    let row = |entry: &str| {
+        let line = plan.lines().find(|line| line.starts_with(entry)).expect("a row");
+        line.split_whitespace().take(4).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        [row("lengths"), row("collective")],
+        ["lengths 2 comet/echo 2", "collective 2 imb/bcast 2"]
+    );
+    assert!(plan.contains("\nin all 5 cases of 3 runs, "), "{plan}");
+    assert_eq!(folder.names(), ["a.toml"]);
+}
+
+#[test]
+fn a_fault_of_a_suite_file_is_found_before_anything_is_measured() {
+    let folder = Folder::new();
+    folder.write("a.toml", &format!("{SMALL}[[measure]]\nkernel = 'barrier'\nsync = 'soon'\n"));
+    let stderr = folder.run("suite run a.toml -o r.jsonl").code(2).stderr;
+    assert!(stderr.starts_with("error: a.toml:23: invalid value 'soon' for sync: "), "{stderr}");
+    assert_eq!(folder.names(), ["a.toml"]);
+}
+
+#[test]
+fn entries_after_the_time_of_a_suite_are_not_begun() {
+    let folder = Folder::new();
+    folder.write("a.toml", &format!("{SMALL}[stop]\nrun = '1ns'\n"));
+    let output = folder.run("suite run a.toml -o r.jsonl").code(4);
+    output.notes("note: entry lengths (1 of 3): not begun: the time of the suite is over");
+}
+
+#[test]
+fn built_in_files_are_listed_and_shown() {
+    let folder = Folder::new();
+    let list = folder.run("suite list").success().stdout;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"builtin:thesis") && names.contains(&"builtin:skampi-1998"), "{list}");
+    let text = folder.run("suite show builtin:thesis").success().stdout;
+    folder.write("mine.toml", &text);
+    folder.run("suite plan mine.toml -t sim -n 4").success().prints("matrix/transpose");
+}
