@@ -153,15 +153,21 @@ pub(super) fn measure_each(
         }
     }
     let path = bench.file.as_ref().and_then(ResultFile::kept);
-    let is_device =
-        |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());
-    let is_told = |path: &&Path| (!output.quiet || code != exit::OK) && !is_device(path);
-    if let Some(path) = path.filter(is_told) {
-        terminal::note(&format!("results: {}", path.display()));
+    if !output.quiet || code != exit::OK {
+        name_results(path);
     }
     let code = conclude(job, path, code)?;
     job.end_with(code);
     Ok(code)
+}
+
+/// Names the result file at `path`, unless it is a device.
+fn name_results(path: Option<&Path>) {
+    let is_device =
+        |path: &Path| path.metadata().is_ok_and(|data| data.file_type().is_char_device());
+    if let Some(path) = path.filter(|path| !is_device(path)) {
+        terminal::note(&format!("results: {}", path.display()));
+    }
 }
 
 /// Time in which the load of other programs is counted.

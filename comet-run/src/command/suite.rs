@@ -87,7 +87,8 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
             notes.extend(own);
             for kernel in &plan {
                 let n_ranks = topology.n_ranks();
-                write!(text, "{:<width$} {n_ranks:>6} ", entry.id).expect("a string takes any text");
+                write!(text, "{:<width$} {n_ranks:>6} ", entry.id)
+                    .expect("a string takes any text");
                 text += &run.kernel_text(kernel, &topology);
                 n_cases += kernel.running(&topology, &run.settings).count();
                 most_bytes = most_bytes.max(kernel.bytes_per_rank(&topology, &run.settings));

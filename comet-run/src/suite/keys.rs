@@ -15,7 +15,7 @@ use crate::selection;
 
 /// Keys of an entry that are no option and no axis.
 pub(super) const OF_ENTRY: [&str; 3] = ["id", "kernel", "vary"];
-/// Those that `[defaults]` may have too.
+/// Keys of entries that `[defaults]` may have too.
 pub(super) const OF_DEFAULTS: [&str; 1] = ["vary"];
 /// Keys of `[stop]`, with the options that they are; `run` is the time of all entries.
 pub(super) const OF_STOP: [(&str, &str); 6] = [
@@ -31,7 +31,7 @@ const SHORTHANDS: [&str; 6] = ["sizes", "vector_lengths", "local_n", "hops", "th
 /// Headings of the options that a suite file has; the others are of one call of the program.
 const HEADINGS: [&str; 4] = ["Ranks", "Cases", "Effort", "Method"];
 
-/// What keys may be.
+/// The keys that a suite file may have.
 pub(crate) struct Keys {
     /// The command line with `run`, whose later options take the place of earlier ones.
     command: Command,

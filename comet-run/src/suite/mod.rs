@@ -79,7 +79,7 @@ impl Entry {
     }
 }
 
-/// What the tables above an entry say about it.
+/// Contents of the tables above an entry.
 #[derive(Clone, Debug, Default)]
 struct Layer {
     labels: BTreeMap<String, String>,

@@ -131,91 +131,90 @@ fn the_defaults_of_a_file_go_before_those_of_files_that_it_includes() {
     assert_eq!((suite.limit, &*suite.name), (Some(Duration::from_secs(5)), "a"));
 }
 
+/// Texts of files, each with a word and the start of its refusal.
+const FAULTS: &[(&str, &str, &str)] = &[
+    ("empty", "name = 'a'", "a.toml measures nothing (write [[measure]] with kernel = \"NAME\""),
+    ("format", "format = 2", "a.toml:1: format 2 is not known, this comet-run reads 1"),
+    ("kernel", "[[measure]]\nid = 'a'", "a.toml:1: an entry without a kernel (write kernel = "),
+    (
+        "name",
+        "[[measure]]\n\nkernel = 'ecko'",
+        "a.toml:3: 'ecko' is no kernel, suite or alias; did you mean echo",
+    ),
+    (
+        "key",
+        "[[measure]]\nkernel = 'echo'\nlenght_bytes = 1",
+        "a.toml:3: 'lenght_bytes' is no key of an entry of echo; did you mean length_bytes? (it has id, kernel, vary; axes ",
+    ),
+    // An axis of other kernels.
+    (
+        "axis",
+        "[[measure]]\nkernel = 'echo'\nroot = 1",
+        "a.toml:3: 'root' is no key of an entry of echo",
+    ),
+    (
+        "rules",
+        "[defaults]\nrules = 'own'\n",
+        "a.toml:2: invalid value 'own' for rules [possible values: comet, imb, imb-p2p, osu, ",
+    ),
+    (
+        "option",
+        "[defaults]\nrulez = 'osu'\n",
+        "a.toml:2: 'rulez' is no key of [defaults]; did you mean rules?",
+    ),
+    ("out", "[defaults]\nout = 'x'\n", "a.toml:2: 'out' is no key of [defaults]"),
+    (
+        "stop",
+        "[stop]\nerror = 0.03\n",
+        "a.toml:2: 'error' is no key of [stop] (it has samples, target, ",
+    ),
+    (
+        "case",
+        "[stop]\ncase = 5\n",
+        "a.toml:2: invalid value '5' for time: a time is a number with a unit (write 200ms",
+    ),
+    (
+        "vary",
+        "[[measure]]\nkernel = 'echo'\nvary = 'some'",
+        "a.toml:3: 'some' for vary: it is one or all",
+    ),
+    (
+        "values",
+        "[[measure]]\nkernel = 'imb/bcast'\nalgorithm = ['ring', 'magic']",
+        "a.toml:3: algorithm: 'magic' is not one of native, linear",
+    ),
+    (
+        "sweep",
+        "[[measure]]\nkernel = 'echo'\n\nlength_bytes = '8..1'",
+        "a.toml:4: length_bytes: '8..1' runs backwards",
+    ),
+    (
+        "twice",
+        "[[measure]]\nkernel = 'echo'\n[[measure]]\nkernel = 'echo'\n",
+        "a.toml:3: 'echo' is the id of the entry in a.toml:1 too (give it another: id = \"NAME\")",
+    ),
+    (
+        "job",
+        "[[measure]]\nkernel = 'echo'\nseed = 1\n[[measure]]\nkernel = 'barrier'\n",
+        "a.toml:4: seed is none here and 1 in the first entry, but one for all entries",
+    ),
+    (
+        "conflict",
+        "[[measure]]\nkernel = 'echo'\nmesh = '2x2'\ntopology = 't.json'",
+        "a.toml:1: the argument '--mesh <RxC>' cannot be used with '--topology <FILE>'",
+    ),
+    ("cycle", "include = 'a.toml'", "a.toml:1: a.toml includes itself, by way of a.toml"),
+    (
+        "built",
+        "include = 'builtin:skampi'",
+        "'skampi' is no built-in suite file; did you mean skampi-1998 or skampi-5?",
+    ),
+    ("none", "include = 'b.toml'", "cannot read b.toml: No such file"),
+];
+
 #[test]
 fn faults_are_told_with_their_line_and_what_is_possible() {
-    for (test, text, expected) in [
-        (
-            "empty",
-            "name = 'a'",
-            "a.toml measures nothing (write [[measure]] with kernel = \"NAME\"",
-        ),
-        ("format", "format = 2", "a.toml:1: format 2 is not known, this comet-run reads 1"),
-        ("kernel", "[[measure]]\nid = 'a'", "a.toml:1: an entry without a kernel (write kernel = "),
-        (
-            "name",
-            "[[measure]]\n\nkernel = 'ecko'",
-            "a.toml:3: 'ecko' is no kernel, suite or alias; did you mean echo",
-        ),
-        (
-            "key",
-            "[[measure]]\nkernel = 'echo'\nlenght_bytes = 1",
-            "a.toml:3: 'lenght_bytes' is no key of an entry of echo; did you mean length_bytes? (it has id, kernel, vary; axes ",
-        ),
-        // An axis of other kernels.
-        (
-            "axis",
-            "[[measure]]\nkernel = 'echo'\nroot = 1",
-            "a.toml:3: 'root' is no key of an entry of echo",
-        ),
-        (
-            "rules",
-            "[defaults]\nrules = 'own'\n",
-            "a.toml:2: invalid value 'own' for rules [possible values: comet, imb, imb-p2p, osu, ",
-        ),
-        (
-            "option",
-            "[defaults]\nrulez = 'osu'\n",
-            "a.toml:2: 'rulez' is no key of [defaults]; did you mean rules?",
-        ),
-        ("out", "[defaults]\nout = 'x'\n", "a.toml:2: 'out' is no key of [defaults]"),
-        (
-            "stop",
-            "[stop]\nerror = 0.03\n",
-            "a.toml:2: 'error' is no key of [stop] (it has samples, target, ",
-        ),
-        (
-            "case",
-            "[stop]\ncase = 5\n",
-            "a.toml:2: invalid value '5' for time: a time is a number with a unit (write 200ms",
-        ),
-        (
-            "vary",
-            "[[measure]]\nkernel = 'echo'\nvary = 'some'",
-            "a.toml:3: 'some' for vary: it is one or all",
-        ),
-        (
-            "values",
-            "[[measure]]\nkernel = 'imb/bcast'\nalgorithm = ['ring', 'magic']",
-            "a.toml:3: algorithm: 'magic' is not one of native, linear",
-        ),
-        (
-            "sweep",
-            "[[measure]]\nkernel = 'echo'\n\nlength_bytes = '8..1'",
-            "a.toml:4: length_bytes: '8..1' runs backwards",
-        ),
-        (
-            "twice",
-            "[[measure]]\nkernel = 'echo'\n[[measure]]\nkernel = 'echo'\n",
-            "a.toml:3: 'echo' is the id of the entry in a.toml:1 too (give it another: id = \"NAME\")",
-        ),
-        (
-            "job",
-            "[[measure]]\nkernel = 'echo'\nseed = 1\n[[measure]]\nkernel = 'barrier'\n",
-            "a.toml:4: seed is none here and 1 in the first entry, but one for all entries",
-        ),
-        (
-            "conflict",
-            "[[measure]]\nkernel = 'echo'\nmesh = '2x2'\ntopology = 't.json'",
-            "a.toml:1: the argument '--mesh <RxC>' cannot be used with '--topology <FILE>'",
-        ),
-        ("cycle", "include = 'a.toml'", "a.toml:1: a.toml includes itself, by way of a.toml"),
-        (
-            "built",
-            "include = 'builtin:skampi'",
-            "'skampi' is no built-in suite file; did you mean skampi-1998 or skampi-5?",
-        ),
-        ("none", "include = 'b.toml'", "cannot read b.toml: No such file"),
-    ] {
+    for (test, text, expected) in FAULTS {
         let found = Files::refusal(test, text);
         assert!(found.starts_with(expected), "{test}: {found}");
     }

@@ -153,7 +153,7 @@ impl Range {
 
 /// A number without a fraction, as text.
 fn whole(number: f64) -> String {
-    format!("{:.0}", number)
+    format!("{number:.0}")
 }
 
 /// Names with their values, or why they have none.

@@ -28,7 +28,7 @@ const fn by(algorithm: &'static str, function: Function) -> Function {
     Function { algorithm, ..function }
 }
 
-/// Those that have a kernel of the same operation.
+/// Measurements that have a kernel of the same operation.
 pub(super) const FUNCTIONS: &[Function] = &[
     pair("Pingpong_Send_Recv", 1, "skampi/pingpong_send_recv"),
     pair("Pingpong_Send_Recv_AT", 2, "skampi/pingpong_send_recv_any_tag"),

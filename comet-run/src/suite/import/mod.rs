@@ -19,7 +19,7 @@ pub(crate) struct Imported {
     /// Keys of `[defaults]` beside the rules.
     defaults: Vec<(String, String)>,
     entries: Vec<Translated>,
-    /// What has no equal, each with its file and line.
+    /// Parts without an equal, each with its file and line.
     pub(crate) notes: Vec<String>,
 }
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::functions::FUNCTIONS;
+use super::functions::{FUNCTIONS, Function};
 use super::{Imported, Translated, text_of};
 
 /// Keys of the preamble, and the labels that they are.
@@ -77,6 +77,19 @@ fn preamble(pair: &str, file: &str, line: usize, imported: &mut Imported) {
     }
 }
 
+/// Keys of a suite that are translated.
+const READ: [&str; 9] = [
+    "Type",
+    "Variation",
+    "Scale",
+    "Start_Argument",
+    "End_Argument",
+    "Stepwidth",
+    "Default_Message_length",
+    "Multiple_of",
+    "Node_Times",
+];
+
 /// A suite of the file.
 struct Suite {
     id: String,
@@ -102,47 +115,11 @@ impl Suite {
             );
             return;
         };
-        let variation = self.value("Variation").unwrap_or("Length");
-        let swept = |least: &str, most: &str| {
-            let word = |key, default: &str| match self.value(key) {
-                Some("Max_Value") => most.to_owned(),
-                Some(value) => value.to_owned(),
-                None => default.to_owned(),
-            };
-            let (from, to) = (word("Start_Argument", least), word("End_Argument", most));
-            let is_log = self.value("Scale").is_some_and(|scale| scale.contains("log"));
-            let step: f64 =
-                self.value("Stepwidth").and_then(|step| step.parse().ok()).unwrap_or(0.0);
-            match (is_log, step) {
-                (true, step) if (step - 2.0).abs() < 1e-9 => format!("{from}..{to}*2"),
-                (true, _) => format!("{from}..{to}*sqrt2"),
-                (false, step) if step > 1.0 => format!("{from}..{to}+{step:.0}"),
-                (false, _) => format!("{from}..{to}"),
-            }
+        let Some(mut keys) = self.sweeps(function) else {
+            let variation = self.value("Variation").unwrap_or_default();
+            imported.note(file, self.line, format_args!("{}: variation {variation}", self.id));
+            return;
         };
-        let mut keys = Vec::new();
-        let has_sweep_of_zero = |sweep: &str| sweep.starts_with("0..") && sweep.contains('*');
-        match variation {
-            "Length" => {
-                let mut lengths = swept("1", MAX_BYTES);
-                if has_sweep_of_zero(&lengths) {
-                    lengths = format!("0,1{}", &lengths[1..]);
-                }
-                keys.push(("procs", if function.is_of_pair { "2" } else { "max" }.to_owned()));
-                keys.push(("length_bytes", lengths));
-            }
-            "Nodes" => {
-                keys.push(("procs", swept("2", "max")));
-                if function.has_length {
-                    let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
-                    keys.push(("length_bytes", length.to_owned()));
-                }
-            }
-            other => {
-                imported.note(file, self.line, format_args!("{}: variation {other}", self.id));
-                return;
-            }
-        }
         if !function.has_length {
             keys.retain(|(key, _)| *key != "length_bytes");
         }
@@ -155,22 +132,48 @@ impl Suite {
         if let Some(unit) = self.value("Multiple_of").filter(|unit| *unit != "1") {
             keys.push(("unit", unit.to_owned()));
         }
-        const READ: [&str; 9] = [
-            "Type",
-            "Variation",
-            "Scale",
-            "Start_Argument",
-            "End_Argument",
-            "Stepwidth",
-            "Default_Message_length",
-            "Multiple_of",
-            "Node_Times",
-        ];
         for (line, key, value) in &self.keys {
             if !READ.contains(&&**key) && !OPEN.contains(&&**value) {
                 imported.note(file, *line, format_args!("{key} = {value}, which the rules decide"));
             }
         }
         imported.push(Translated { id: self.id, kernel: function.kernel, keys });
+    }
+
+    /// The numbers of ranks and the lengths; `None` for a variation of another kind.
+    fn sweeps(&self, function: &Function) -> Option<Vec<(&'static str, String)>> {
+        match self.value("Variation").unwrap_or("Length") {
+            "Length" => {
+                let mut lengths = self.sweep("1", MAX_BYTES);
+                if lengths.starts_with("0..") && lengths.contains('*') {
+                    lengths = format!("0,1{}", &lengths[1..]);
+                }
+                let procs = if function.is_of_pair { "2" } else { "max" };
+                Some(vec![("procs", procs.to_owned()), ("length_bytes", lengths)])
+            }
+            "Nodes" => {
+                let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
+                Some(vec![("procs", self.sweep("2", "max")), ("length_bytes", length.to_owned())])
+            }
+            _ => None,
+        }
+    }
+
+    /// The values of what varies, from `least` to `most` where the file leaves that open.
+    fn sweep(&self, least: &str, most: &str) -> String {
+        let word = |key, default: &str| match self.value(key) {
+            Some("Max_Value") => most.to_owned(),
+            Some(value) => value.to_owned(),
+            None => default.to_owned(),
+        };
+        let (from, to) = (word("Start_Argument", least), word("End_Argument", most));
+        let is_log = self.value("Scale").is_some_and(|scale| scale.contains("log"));
+        let step: f64 = self.value("Stepwidth").and_then(|step| step.parse().ok()).unwrap_or(0.0);
+        match (is_log, step) {
+            (true, step) if (step - 2.0).abs() < 1e-9 => format!("{from}..{to}*2"),
+            (true, _) => format!("{from}..{to}*sqrt2"),
+            (false, step) if step > 1.0 => format!("{from}..{to}+{step:.0}"),
+            (false, _) => format!("{from}..{to}"),
+        }
     }
 }
