@@ -1,3 +1,5 @@
+//! Suite files: layers, keys, faults, and those that are built in.
+
 use clap::Parser as _;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Suites of `SKaMPI` and the entries that they become.
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
