@@ -26,7 +26,7 @@ use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lane, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
-    Status, Tag, Transport, Usage, require_rank, require_source,
+    Status, Tag, Transport, Usage, require_destination, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -203,7 +203,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         message: &'env [u8],
     ) -> Result<MpiSend<'env>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let (mode, to) = (SendMode::Standard, (destination, tag));
         let send = MpiSend::start_in(lease, &self.comm, mode, message, to, waiting);
@@ -229,7 +229,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         message: Outgoing<'env>,
     ) -> Result<MpiSend<'env>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.length_bytes());
         let send = MpiSend::start_from(lease, &self.comm, message, (destination, tag), waiting);
         send.map_err(|failure| self.error(failure))
@@ -466,6 +466,18 @@ impl Transport for Mpi {
         self.comm.probe(source, tag).map_err(|failure| self.error(failure))
     }
 
+    #[inline]
+    fn probe_until(&self, source: Source, tag: Tag) -> Result<Status> {
+        require_source(self, source, tag)?;
+        let waiting = Waiting::Probe(self.group.source(source), tag);
+        let probes = || loop {
+            if let Some(status) = self.comm.probe(source, tag)? {
+                return Ok(status);
+            }
+        };
+        self.waiting(waiting, probes).map_err(|failure| self.error(failure))
+    }
+
     /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
     /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
@@ -526,7 +538,7 @@ impl Transport for Mpi {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         let capacity_bytes = buffer.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
@@ -550,7 +562,7 @@ impl Transport for Mpi {
         message: &mut [u8],
         _: &mut [u8],
     ) -> Result<Status> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         let capacity_bytes = message.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
