@@ -145,10 +145,13 @@ launch_all_of() { # [NAMESAKE...]
 # prints no end of line behind its title.
 tables_of_imb() { # COMMAND...
     local counts=(-msglen "$scratch/lengths" -iter 10) lines='Benchmarking|#processes|\( |Group|   MODE'
+    # IMB-HALO has no title.
+    local title=p
+    [[ $suite != imb-halo ]] || title=d
     [[ $suite != imb-p2p ]] || counts=() lines+='|!!|Minimum|Maximum|[A-Z][A-Za-z0-9_]+$'
     [[ -z $counted ]] || counts=() lines+='|window_size'
     launch "$@" "${names[@]}" "${counts[@]}" | sed -E -n \
-        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e "/^# ($lines)/p" \
+        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e "/^#-/$title" -e "/^# ($lines)/p" \
         -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p' -e 's/^([0-9]+\(x[0-9]+\)\(bytes\)) .*/\1/p'
 }
 
