@@ -6,6 +6,7 @@ mod graph;
 mod lane;
 mod modes;
 mod prepared;
+mod probe;
 mod request;
 mod window;
 
@@ -15,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
@@ -46,8 +47,7 @@ use crate::vitals::{Phase, Vitals};
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
 
-/// How long a rank that rests looks without a pause, and the longest pause between two looks.
-const AWAKE_FOR: Duration = Duration::from_micros(100);
+/// Longest pause of a rank that rests.
 const NAP: Duration = Duration::from_millis(1);
 
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
@@ -468,32 +468,11 @@ impl Transport for Mpi {
 
     #[inline]
     fn probe_until(&self, source: Source, tag: Tag) -> Result<Status> {
-        require_source(self, source, tag)?;
-        let waiting = Waiting::Probe(self.group.source(source), tag);
-        let probes = || loop {
-            if let Some(status) = self.comm.probe(source, tag)? {
-                return Ok(status);
-            }
-        };
-        self.waiting(waiting, probes).map_err(|failure| self.error(failure))
+        self.probed_until(source, tag)
     }
 
-    /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
-    /// those on the same core.
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
-        require_source(self, source, tag)?;
-        let waiting = Waiting::Rest(self.group.source(source));
-        let start = Instant::now();
-        let rest = || {
-            while self.comm.probe(source, tag)?.is_none() {
-                match start.elapsed() {
-                    waited if waited < AWAKE_FOR => thread::yield_now(),
-                    waited => thread::sleep((waited / 8).min(NAP)),
-                }
-            }
-            Ok(())
-        };
-        self.waiting(waiting, rest).map_err(|failure| self.error(failure))
+        self.rested_until(source, tag)
     }
 
     #[inline]
