@@ -3,17 +3,19 @@
 # launches of both in turn, the ratio of each figure with its interval, and the peer against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--transport T] [--ranks N] [--pairs N] [--sizes LIST]
 #                                [NAME...]
-#   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p or osu
+#   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p, imb-halo, imb-mt or osu
 #   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
 #                  family is below it, the sources are copied and built
 #   --transport T  transport of the namesakes: mpi, over the same MPI, or shm (default: mpi)
 #   --ranks N      ranks of a launch (default: 2)
 #   --pairs N      pairs of launches, even and at least 10 (default: 10)
-#   --sizes L      lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest)
+#   --sizes L      lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest,
+#                  imb-halo and imb-mt all but 0)
 #   --tables       no times, but the difference between what the programs and their namesakes print, figures
 #                  and notes aside: it fails if there is any
 #   NAME           benchmarks (default: all that both have)
+# Ranks of imb-mt have two threads each.
 # Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
@@ -23,7 +25,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,16s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,17s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -63,7 +65,11 @@ find_or_build() {
 build_imb() { # FOLDER
     # New compilers warn about what older ones did not.
     find "$1/src_cpp" "$1/src_c" -name 'Makefile*' -exec sed -i 's/-Werror//g' {} +
-    make -C "$1" "$program" CC="$(tool mpicc)" CXX="$(tool mpicxx)"
+    local target=(-C "$1" "$program") flags=()
+    # IMB-HALO has no target of its own. Wrappers of this name get no option for OpenMP.
+    [[ $suite != imb-halo ]] || target=(-C "$1/src_cpp" TARGET=HALO)
+    [[ ! $suite =~ ^imb-(halo|mt)$ ]] || flags=(CFLAGS=-fopenmp CXXFLAGS=-fopenmp)
+    make "${target[@]}" CC="$(tool mpicc)" CXX="$(tool mpicxx)" "${flags[@]}"
 }
 
 build_osu() { # FOLDER
@@ -116,9 +122,10 @@ launch_all_of() { # [NAMESAKE...]
     if [[ -n $program ]]; then
         local command=("$@" "$program")
         [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
-        local rules=(-npmin "$ranks" -iter_policy "${policy:-dynamic}")
-        [[ $suite != imb-p2p ]] || rules=(-pause 1000)
-        launch "${command[@]}" "${names[@]}" "${rules[@]}" -msglen "$scratch/lengths" "${extra[@]}"
+        local rules=(-npmin "$ranks" -iter_policy "${policy:-dynamic}" -msglen "$scratch/lengths")
+        [[ $suite != imb-p2p ]] || rules=(-pause 1000 -msglen "$scratch/lengths")
+        [[ -z $counted ]] || rules=("${counted_options[@]}")
+        launch "${command[@]}" "${names[@]}" "${rules[@]}" "${extra[@]}"
         return
     fi
     for name in "${names[@]}"; do
@@ -138,10 +145,14 @@ launch_all_of() { # [NAMESAKE...]
 # prints no end of line behind its title.
 tables_of_imb() { # COMMAND...
     local counts=(-msglen "$scratch/lengths" -iter 10) lines='Benchmarking|#processes|\( |Group|   MODE'
+    # IMB-HALO has no title.
+    local title=p
+    [[ $suite != imb-halo ]] || title=d
     [[ $suite != imb-p2p ]] || counts=() lines+='|!!|Minimum|Maximum|[A-Z][A-Za-z0-9_]+$'
+    [[ -z $counted ]] || counts=() lines+='|window_size'
     launch "$@" "${names[@]}" "${counts[@]}" | sed -E -n \
-        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e '/^#-/p' -e "/^# ($lines)/p" \
-        -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p'
+        -e 's/^# .* MPI-IO partn#/#/' -e '/^# note/d' -e "/^#-/$title" -e "/^# ($lines)/p" \
+        -e '/^ +(#|Group)/p' -e 's/^(( +[0-9]+){2,3}) .*/\1/p' -e 's/^([0-9]+\(x[0-9]+\)\(bytes\)) .*/\1/p'
 }
 
 # Options with which the tables of IMB-P2P are compared, a line each.
@@ -149,6 +160,16 @@ variants_of_p2p() {
     printf '%s\n' "-msglen $scratch/lengths -iter 10 -pause 0" '-msglog 3 -iter 20 -pause 10 -msgrd no' \
         '-msglog 2:4 -iter 7,1 -msgwr OFF' '-msgsz 1m -iter 100,8 -msgwr 0 -msgrd false' \
         '-msgsz 4097 -msgsz 5k -msgsz 3000000 -iter 100,8 -msgwr true -msgrd 1'
+}
+
+# Options with which the tables of IMB-HALO and IMB-MT are compared, a line each.
+variants_of_counted() {
+    local quick='-repeat 10 -warmup 2'
+    printf '%s\n' "$quick" "${counted_options[*]} $quick"
+    case $suite in
+        imb-halo) printf '%s\n' "-topo 1.1 $quick" "-topo $ranks.1 -count 3,1 -datatype char $quick" ;;
+        *) printf '%s\n' "-stride 1 -window_size 5 $quick" "-barrier off -thread_level multiple $quick" ;;
+    esac
 }
 
 # Every line of OSU, with the width of each figure in its place, but for what one-sided programs print about
@@ -268,7 +289,7 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|imb-nbc|imb-mpi4|imb-ext|imb-rma|imb-io|imb-p2p|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-nbc|imb-mpi4|imb-ext|imb-rma|imb-io|imb-p2p|imb-halo|imb-mt|osu)$ && -n $family && -d $peers ]] || usage
 shift 3
 # The program with all benchmarks of the suite, if it has one.
 case $suite in
@@ -304,6 +325,13 @@ scratch=$(mktemp -d -p "$memory")
 trap clean_up EXIT
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
 printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
+# Lengths are counts of bytes, and none is 0.
+counted='' counted_options=(-datatype char -count "$(grep -vx 0 "$scratch/lengths" | paste -sd ,)")
+[[ ! $suite =~ ^imb-(halo|mt)$ ]] || counted=1
+if [[ $suite = imb-mt ]]; then
+    export OMP_NUM_THREADS=2
+    counted_options+=(-thread_level multiple)
+fi
 shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
@@ -311,10 +339,12 @@ MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi -
 folder=$(realpath "$(find_or_build)")
 # What has no kernel is not measured by either side.
 [[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
-if [[ -n $tables && $suite = imb-p2p ]]; then
+if [[ -n $tables && ($suite = imb-p2p || -n $counted) ]]; then
+    variants=variants_of_p2p
+    [[ -z $counted ]] || variants=variants_of_counted
     while read -r -a line; do
         compare_tables "$program" "$(program_of "$program" "$folder")" "${line[@]}"
-    done < <(variants_of_p2p)
+    done < <("$variants")
     exit
 fi
 if [[ -n $tables && -n $program ]]; then

@@ -12,6 +12,7 @@ statistics.
 
 import csv
 import math
+import re
 import statistics
 import sys
 
@@ -30,6 +31,8 @@ OF_RATE = "(MB/s)"
 # OSU: an unblocked operation alone, behind the times beside work and of the work.
 OF_PURE = "Pure Comm.(us)"
 BESIDE_WORK = ["Overall(us)", "Compute(us)", OF_PURE, "Overlap(%)"]
+# A row of IMB-HALO: length, messages and time.
+OF_HALO = re.compile(r"([0-9]+)\(x[0-9]+\)\(bytes\) ([0-9.]+)\(usec\)")
 MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE, OF_PURE)
 
 
@@ -102,6 +105,9 @@ def times_of_text(lines):
             columns = ["#bytes", OF_RATE]
         elif OF_PURE in line:
             columns = (["#bytes"] if line.startswith("# Size") else []) + BESIDE_WORK
+        elif row := OF_HALO.match(line):
+            ns = 1000 * float(row[2])
+            yield (kernel, int(row[1])), {"median": ns, "p25": ns}
         elif words and all(is_number(word) for word in words):
             has_length = len(words) > 1 and columns[:1] not in (["#repetitions"], BESIDE_WORK[:1])
             length = int(words[0]) if has_length else 0

@@ -22,7 +22,7 @@ use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
     ClockInfo, Group, Lane, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport,
-    SendMode, Source, Status, Tag, Transport, lane, require_rank, require_source,
+    SendMode, Source, Status, Tag, Transport, lane, require_destination, require_source,
 };
 use crate::window::Memory;
 
@@ -64,6 +64,8 @@ pub enum Corrupt {
     Number(usize),
     /// Those with a user's tag that are sent from memory into which a message was received.
     InPlace,
+    /// Those with a user's tag in the lane of that number of each rank.
+    Lane(usize),
 }
 
 /// Shared state of the ranks.
@@ -390,7 +392,7 @@ impl Local {
         *n_before += 1;
         let number = *n_before - 1;
         match self.shared.corrupt {
-            Corrupt::Nothing => false,
+            Corrupt::Nothing | Corrupt::Lane(_) => false,
             // Ranks that know each other wrongly would corrupt more than messages.
             _ if tag == SHARED => false,
             Corrupt::Users => tag.value() <= Tag::MAX,
@@ -431,7 +433,7 @@ impl RawTransport for Local {
         tag: Tag,
         message: &[u8],
     ) -> Result<LocalSend> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         let mut bytes = message.to_vec();
         if self.is_corrupted(destination, tag, message) {
             self.spoil(&mut bytes);
@@ -526,7 +528,11 @@ impl Transport for Local {
         let mut lanes = lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let of_lane = |number| {
             let place = (self.group.context(), self.group.global(0), number);
-            let new = || Arc::new(Shared::new(n_ranks, *start, *corrupt));
+            let corrupt = match *corrupt {
+                Corrupt::Lane(wrong) if wrong == number => Corrupt::Users,
+                corrupt => corrupt,
+            };
+            let new = || Arc::new(Shared::new(n_ranks, *start, corrupt));
             Arc::clone(lanes.entry(place).or_insert_with(new))
         };
         let shared: Vec<Arc<Shared>> = (0..n).map(of_lane).collect();

@@ -13,6 +13,8 @@ pub enum Waiting {
     Send(Rank, Tag, usize),
     /// For a message of at most so many bytes.
     Recv(Source, Tag, usize),
+    /// For a message that probes see.
+    Probe(Source, Tag),
     /// For a rank in a collective, or for any of them.
     Collective(Source),
     /// For something to do, which comes from a rank.
@@ -45,6 +47,7 @@ impl Waiting {
             Some(Self::Rest(from)) => [word(4, peer(from), 0), 0],
             Some(Self::Window(from)) => [word(5, peer(from), 0), 0],
             Some(Self::File) => [word(6, ANY, 0), 0],
+            Some(Self::Probe(from, tag)) => [word(7, peer(from), tag.value()), 0],
         }
     }
 
@@ -62,6 +65,7 @@ impl Waiting {
             4 => Some(Self::Rest(source)),
             5 => Some(Self::Window(source)),
             6 => Some(Self::File),
+            7 => Some(Self::Probe(source, tag)),
             _ => None,
         }
     }
@@ -71,10 +75,12 @@ impl Waiting {
         match self {
             Self::Send(rank, ..)
             | Self::Recv(Source::Rank(rank), ..)
+            | Self::Probe(Source::Rank(rank), _)
             | Self::Collective(Source::Rank(rank))
             | Self::Rest(Source::Rank(rank))
             | Self::Window(Source::Rank(rank)) => rank..rank + 1,
             Self::Recv(Source::Any, ..)
+            | Self::Probe(Source::Any, _)
             | Self::Collective(Source::Any)
             | Self::Rest(Source::Any)
             | Self::Window(Source::Any)
@@ -94,6 +100,12 @@ impl fmt::Display for Waiting {
             }
             Self::Recv(Source::Rank(from), tag, length) => {
                 write!(f, "waits for up to {length} bytes from rank {from} (tag {tag})")
+            }
+            Self::Probe(Source::Any, tag) => {
+                write!(f, "probes for a message from any rank (tag {tag})")
+            }
+            Self::Probe(Source::Rank(from), tag) => {
+                write!(f, "probes for a message from rank {from} (tag {tag})")
             }
             Self::Collective(Source::Rank(rank)) => {
                 write!(f, "waits for rank {rank} in a collective")
@@ -134,6 +146,7 @@ mod tests {
             Some(Waiting::Window(Source::Rank(3))),
             Some(Waiting::Window(Source::Any)),
             Some(Waiting::File),
+            Some(Waiting::Probe(Source::Rank(2), tag)),
         ] {
             assert_eq!(Waiting::unpack(Waiting::pack(waiting)), waiting);
         }

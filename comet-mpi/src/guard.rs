@@ -188,7 +188,7 @@ impl Guard<'_> {
         rank.kill_in_a_while();
         let kept = self.vitals.kept();
         // The report is the end of the results.
-        rank.hold(self.vitals);
+        rank.hold(self.vitals, self.lanes_begun());
         let report = || (self.on_failure)(failure, &kept);
         let code = catch_unwind(report).unwrap_or(GAVE_UP);
         let own = self.vitals.own_code().filter(|_| failure.code == FINALIZE_STALLED);
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn a_lane_that_waits_too_long_is_told_with_its_thread() {
         let [rank, first, second, idle] = [vitals(1), vitals(1), vitals(1), Vitals::default()];
-        second.begin_lane(1, &rank);
+        second.begin_lane(1, &rank, 0);
         second.enter(WAITING);
         let lanes = [first, second, idle];
         let guard = Guard { vitals: &rank, lanes: &lanes, on_failure: |_, _| 1 };

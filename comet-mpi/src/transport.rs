@@ -6,6 +6,7 @@ mod graph;
 mod lane;
 mod modes;
 mod prepared;
+mod probe;
 mod request;
 mod window;
 
@@ -15,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_operands};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
@@ -26,7 +27,7 @@ use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lane, Lease, Outgoing, Place, Promises, Rank, RawTransport, SendMode, Source,
-    Status, Tag, Transport, Usage, require_rank, require_source,
+    Status, Tag, Transport, Usage, require_destination, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -46,8 +47,7 @@ use crate::vitals::{Phase, Vitals};
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
 
-/// How long a rank that rests looks without a pause, and the longest pause between two looks.
-const AWAKE_FOR: Duration = Duration::from_micros(100);
+/// Longest pause of a rank that rests.
 const NAP: Duration = Duration::from_millis(1);
 
 /// One rank of the MPI transport, or of a part of it; made by [`Job::run`].
@@ -203,7 +203,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         message: &'env [u8],
     ) -> Result<MpiSend<'env>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let (mode, to) = (SendMode::Standard, (destination, tag));
         let send = MpiSend::start_in(lease, &self.comm, mode, message, to, waiting);
@@ -229,7 +229,7 @@ impl RawTransport for Mpi {
         tag: Tag,
         message: Outgoing<'env>,
     ) -> Result<MpiSend<'env>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.length_bytes());
         let send = MpiSend::start_from(lease, &self.comm, message, (destination, tag), waiting);
         send.map_err(|failure| self.error(failure))
@@ -466,22 +466,13 @@ impl Transport for Mpi {
         self.comm.probe(source, tag).map_err(|failure| self.error(failure))
     }
 
-    /// MPI libraries poll while they wait, which takes the CPU from ranks that share it, and disturbs
-    /// those on the same core.
+    #[inline]
+    fn probe_until(&self, source: Source, tag: Tag) -> Result<Status> {
+        self.probed_until(source, tag)
+    }
+
     fn rest_until(&self, source: Source, tag: Tag) -> Result<()> {
-        require_source(self, source, tag)?;
-        let waiting = Waiting::Rest(self.group.source(source));
-        let start = Instant::now();
-        let rest = || {
-            while self.comm.probe(source, tag)?.is_none() {
-                match start.elapsed() {
-                    waited if waited < AWAKE_FOR => thread::yield_now(),
-                    waited => thread::sleep((waited / 8).min(NAP)),
-                }
-            }
-            Ok(())
-        };
-        self.waiting(waiting, rest).map_err(|failure| self.error(failure))
+        self.rested_until(source, tag)
     }
 
     #[inline]
@@ -526,7 +517,7 @@ impl Transport for Mpi {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         let capacity_bytes = buffer.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
@@ -550,7 +541,7 @@ impl Transport for Mpi {
         message: &mut [u8],
         _: &mut [u8],
     ) -> Result<Status> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         let capacity_bytes = message.len();
         let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);

@@ -7,9 +7,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{
-    AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
-};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use std::time::Duration;
 
 use comet_core::transport::Rank;
@@ -58,6 +56,8 @@ pub(crate) struct Vitals {
     n_ranks: AtomicUsize,
     /// The number of the lane and 1 more; 0 for the rank itself.
     lane: AtomicUsize,
+    /// Number of the thread of a lane in the system, or 0.
+    thread: AtomicI32,
     /// Number of the signal that asked the job to end, or 0.
     signal: AtomicI32,
     /// [`ENDS`] and the exit code, once the guard has decided on the end.
@@ -65,8 +65,8 @@ pub(crate) struct Vitals {
     /// [`ENDS`] and the exit code of a rank that has nothing left to do but to leave.
     own: AtomicU32,
     phase: AtomicU8,
-    /// Whether the rank holds still for its end.
-    is_held: AtomicBool,
+    /// Threads of the rank that hold still for its end.
+    n_held: AtomicUsize,
     /// The kernel and case at hand.
     activity: Text<512>,
     /// Path of the result file.
@@ -85,9 +85,11 @@ pub(crate) struct Pages {
 }
 
 impl Vitals {
-    /// Makes these the notes of lane number `lane` of the rank with the notes `of`, which runs from here on.
-    pub(crate) fn begin_lane(&self, lane: usize, of: &Self) {
+    /// Makes these the notes of lane number `lane` of the rank with the notes `of`, which runs from here on in
+    /// the thread number `thread` of the system.
+    pub(crate) fn begin_lane(&self, lane: usize, of: &Self, thread: i32) {
         self.lane.store(lane + 1, Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Relaxed);
         self.number(of.rank(), of.n_ranks().unwrap_or(0));
         self.limit(of.watchdog());
         let Kept { results, files } = of.kept();
@@ -167,14 +169,19 @@ impl Vitals {
         self.signal.store(number, Ordering::Relaxed);
     }
 
-    /// Notes that the rank holds still for its end.
-    pub(crate) fn hold(&self) {
-        self.is_held.store(true, Ordering::Relaxed);
+    /// Number of the thread of a lane in the system; 0 for the rank itself.
+    pub(crate) fn thread(&self) -> i32 {
+        self.thread.load(Ordering::Relaxed)
     }
 
-    /// Whether the rank holds still for its end.
-    pub(crate) fn is_held(&self) -> bool {
-        self.is_held.load(Ordering::Relaxed)
+    /// Notes that a thread of the rank holds still for its end.
+    pub(crate) fn hold(&self) {
+        self.n_held.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Number of threads of the rank that hold still for its end.
+    pub(crate) fn n_held(&self) -> usize {
+        self.n_held.load(Ordering::Relaxed)
     }
 
     /// Decides that the rank ends with `code`.
@@ -356,9 +363,10 @@ mod tests {
         rank.limit(Some(Duration::from_secs(2)));
         rank.keep(Some(Path::new("r.jsonl")));
         rank.annotate("a case", 7);
-        lane.begin_lane(0, &rank);
+        lane.begin_lane(0, &rank, 7);
         assert_eq!(lane.name(), "rank 1 of 2, thread 0,");
         assert_eq!((lane.during(), lane.allowance()), (rank.during(), rank.allowance()));
+        assert_eq!((lane.thread(), rank.thread()), (7, 0));
         assert_eq!((lane.kept(), lane.watchdog()), (rank.kept(), rank.watchdog()));
         assert_eq!(Vitals::unpack(lane.words()), (Phase::Running, None));
     }

@@ -367,6 +367,24 @@ pub(crate) fn overlap() -> Measurement {
     measurement(Case::new(&OVERLAP, &[1, 8]), vec![vec![synchronous], vec![overlapped]], derived)
 }
 
+static IALLREDUCE: KernelInfo = info(
+    "iallreduce",
+    Class::Collective,
+    &[AxisUse::of(&LENGTH_BYTES, "8")],
+    &[
+        series("pure", Quantity::OpTime, Definition::Completion),
+        series("overlapped", Quantity::OpTime, Definition::Completion),
+    ],
+);
+
+/// An unblocked collective of `length_bytes`, of which this share hides behind work.
+pub(crate) fn iallreduce(length_bytes: u64, share: f64) -> Measurement {
+    let (name, formula) = ("overlap_share_osu", "1 - (t_ovrl - t_CPU) / t_pure");
+    let derived = vec![Derived { name, formula, value: Some(share) }];
+    let case = Case::new(&IALLREDUCE, &[length_bytes]);
+    measurement(case, vec![vec![&[8000]], vec![&[9000]]], derived)
+}
+
 /// The points of collectives `name` over parts of 0, 1000 and 2000 bytes on so many ranks, of 1000 ns
 /// each; the bus bandwidth counts all parts but one.
 pub(crate) fn collectives(name: &'static str, n_ranks: usize) -> Vec<Point> {

@@ -5,7 +5,8 @@
 //!   messages     8 B at each class of distance; the best rate, and the length that reaches half of it
 //!   both ways    the best rate of an exchange
 //!   all ranks    the shortest operation and the best rate of each collective; barriers
-//!   overlap      the share of the longest exchange that hides behind work
+//!   overlap      the share of the longest exchange that hides behind work, and that of each unblocked
+//!                collective
 //!   load         the largest slowdown of messages beside others on their links
 //! ```
 //!
@@ -35,6 +36,9 @@ const ONE_WAY: &str = "one_way_time";
 /// The model of overlaps, and its share of the shorter of messages and work.
 const HIDDEN: [&str; 2] = ["overlap", "overlap_share"];
 
+/// The share of an unblocked collective that hides behind work, and the formula that it is named by.
+const HIDDEN_CALL: [&str; 2] = ["overlap_share_osu", "OSU's formula"];
+
 /// Shares of a whole.
 const SHARES: RangeInclusive<f64> = 0.0..=1.0;
 
@@ -58,6 +62,8 @@ pub fn glance(run: Option<&Run>, points: &[Point]) -> Vec<Answer> {
         answers.extend(shortest(&kernel));
         answers.extend(best_rate(&kernel, &of_ranks(kernel[0])));
     }
+    let calls = of_class(Class::Synchronisation).chain(of_class(Class::Collective));
+    answers.extend(kernels(calls).iter().filter_map(|kernel| hidden_call(kernel)));
     answers.extend(hidden(&of_class(Class::Overlap).collect::<Vec<_>>()));
     answers.extend(slowdown(&of_class(Class::Contention).collect::<Vec<_>>()));
     answers
@@ -159,6 +165,26 @@ fn hidden(points: &[&Point]) -> Option<Answer> {
     let what = format!("hidden share, {}, {}", message?, work?);
     let key = case.last()?.key.clone();
     Some(Answer { what, value: 100.0 * value, unit: "%".into(), low, high, key })
+}
+
+/// The hidden share of the longest operation of a kernel of `points`, if it was measured beside work.
+fn hidden_call(points: &[&Point]) -> Option<Answer> {
+    let [name, formula] = HIDDEN_CALL;
+    let share = |of: &Point| {
+        let figure = of.figures.iter().find(|figure| figure.name == name)?;
+        figure.value.filter(|share| SHARES.contains(share))
+    };
+    let shares = points.iter().filter_map(|of| Some((share(of)?, *of)));
+    let (share, point) = shares.max_by_key(|(_, of)| size(of))?;
+    let length = words_of_size(point).map_or(String::new(), |length| format!(" of {length}"));
+    Some(Answer {
+        what: format!("{}{length} hides ({formula})", point.kernel),
+        value: 100.0 * share,
+        unit: "%".into(),
+        low: None,
+        high: None,
+        key: point.key.clone(),
+    })
 }
 
 /// The largest factor between the times of one message, with the heaviest load and without any.
@@ -297,6 +323,27 @@ mod tests {
         let expected = [rate / 2.0, rate, rate * 1.25].map(Some);
         assert_eq!([found.low, Some(found.value), found.high], expected);
         assert!(found.to_string().ends_with("  +-37.5 %"), "{found}");
+    }
+
+    #[test]
+    fn the_longest_call_beside_work_has_its_hidden_share_and_the_name_of_the_formula() {
+        let topology = fixture::topology();
+        let lines = |shares: &[(u64, f64)]| {
+            let mut maker = crate::points::PointMaker::new("id", &topology);
+            let points: Vec<Point> = shares
+                .iter()
+                .flat_map(|(length, share)| maker.measured(&fixture::iallreduce(*length, *share)))
+                .collect();
+            let answers = glance(None, &points);
+            let of_shares = answers.iter().filter(|answer| answer.unit == "%");
+            of_shares.map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            lines(&[(65536, 0.8), (8, 0.25)]),
+            ["iallreduce of 64 KiB hides (OSU's formula)         80 %"]
+        );
+        // No share of a whole, and none of what was not measured beside work.
+        assert!(lines(&[(8, f64::NAN)]).is_empty() && lines(&[]).is_empty());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use comet_core::file::Plan;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, SendMode,
-    Source, Status, Tag, Transport, Usage, require_rank, require_source,
+    Source, Status, Tag, Transport, Usage, require_destination, require_rank, require_source,
 };
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
@@ -179,7 +179,7 @@ impl Shm {
         tag: Tag,
         message: (*const u8, usize),
     ) -> Result<ShmSend> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.own.engine.waiter.check_job()?;
         // SAFETY: the caller holds to it, beyond the call.
         if unsafe { self.try_send_at(destination, tag, message) } {
@@ -458,8 +458,19 @@ impl Transport for Shm {
     }
 
     #[inline]
+    fn probe_until(&self, source: Source, tag: Tag) -> Result<Status> {
+        require_source(self, source, tag)?;
+        let Self { group, own, .. } = self;
+        let (from, label) = (group.source(source), group.tag(tag));
+        let arrived = || own.engine.endpoint.borrow().inbox.peek(from, label);
+        own.engine.until(|| Waiting::Probe(from, label), || arrived().is_some())?;
+        let status = arrived().expect("nothing takes a message between two looks");
+        Ok(group.status(source, status))
+    }
+
+    #[inline]
     fn blocked_send(&self, destination: Rank, tag: Tag, message: &[u8]) -> Result<()> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         if self.try_send(destination, tag, message) {
             return Ok(());
         }
@@ -514,7 +525,7 @@ impl Transport for Shm {
         buffer: &mut [u8],
         tag: Tag,
     ) -> Result<Status> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         if destination != self.rank() && message.len() <= RUN_BYTES {
             self.blocked_send(destination, tag, message)?;

@@ -15,7 +15,7 @@ use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
     ClockInfo, Group, Lease, NoPrepared, Outgoing, Place, Promises, Rank, RawTransport, SendMode,
-    Source, Status, Tag, Transport, Work, require_rank, require_source,
+    Source, Status, Tag, Transport, Work, require_destination, require_source,
 };
 use comet_core::window::Memory;
 
@@ -151,7 +151,7 @@ impl Sim {
         tag: Tag,
         message: &[u8],
     ) -> Result<Option<SendId>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         if mode == SendMode::Ready {
             self.require_receive(site, destination, tag)?;
         }
@@ -518,7 +518,7 @@ impl Transport for Sim {
     ) -> Result<Status> {
         let site = Location::caller();
         // Before anything is sent or posted, which would have to be waited for.
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
         if self.promises().buffers_sends {
             // As in the thesis: both send, then both receive.

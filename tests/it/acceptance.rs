@@ -452,7 +452,7 @@ fn all_data_of_the_message_passing_part_arrived_right() {
     assert!(records.points().all(|point| point["status"] == "ok"));
 }
 
-/// CM-92 and CM-94: the thesis wishes for more patterns of scientific computing (section 6.1) and for a
+/// CM-91, CM-92 and CM-94: the thesis wishes for interrupt-driven receives and active messages, for more patterns of scientific computing (section 6.1) and for a
 /// transpose by divide and conquer (section 3.3.10).
 #[test]
 fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
@@ -464,6 +464,8 @@ fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
         ("sweep", "each rank receives from the north, then from the west,"),
         ("fft_transpose", "pencils in y ==columns==> pencils in z"),
         ("irregular", "the same on every transport and machine"),
+        ("interrupt_receive", "thread 1: receives, counts, answers"),
+        ("active_message", "adds the message to an array of its rank"),
         ("recursive_transpose", "log2(m) start-ups and B log2(m) bytes"),
     ] {
         let page = folder.run(&format!("help patterns/{name}")).code(0).stdout;
@@ -480,7 +482,7 @@ fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 7, "{kernels:?}");
+        assert_eq!(kernels.len(), 9, "{kernels:?}");
     }
     // The draws are the same: so are all bytes.
     let bytes = |file: &str| -> Vec<serde_json::Value> {

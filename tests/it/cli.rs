@@ -27,6 +27,9 @@ fn help_lists_and_plans_say_what_there_is_and_make_no_file() {
         list           =>   overlap   |  update_guard |  transpose |  col_broadcast
         help overlap   => vector_length (size, doubles)|Caution
         plan echo -n 4 --hops 0,1 --sizes 8,1Ki,1Mi => 4 ranks on a mesh of 2x2|in all 6 cases, about
+        plan echo -n 2 --hops 1 -s 3Gi      => needs 6442450944 bytes of memory|(see --mem)
+        plan echo -n 2 --hops 1 -s 3Gi --mem 6Gi => in all 1 cases
+        plan imb/alltoallv -n 2 -s 3Gi --mem 6Gi => needs 12884901888 bytes of memory|(see --mem)
         plan contention -n 2                => skips |4 ranks
         plan echo -n 2 --mem 1Ki -s 1Mi     => (see --mem)
         plan contention -n 8 --cast 0,1,2,3 => skips 8: a load from 0 to 1 shares no link with an echo between 2 and 3

@@ -2,11 +2,11 @@
 
 use super::Check;
 use super::toolkit::{
-    Envelope, Found, OTHER, TAG, buffers, checks, finish, poll_until, previous, receive,
+    Envelope, Found, OTHER, TAG, buffers, checks, finish, next, poll_until, previous, receive,
     round_the_ring, while_sending,
 };
 use crate::error::{Result, TransportErrorKind};
-use crate::transport::{Source, Status, Tag, Transport};
+use crate::transport::{PreparedSends, SendMode, Source, Status, Tag, Transport};
 
 /// Number of messages from each rank to each in the checks with many senders.
 const N_PER_PAIR: usize = 5;
@@ -18,11 +18,13 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         a_posted_receive_of_any_tag_takes_the_next_message,
         a_probe_of_any_tag_sees_the_earliest_message,
         any_tag_from_any_source_is_refused,
+        sends_of_any_tag_are_refused,
         hundreds_of_unexpected_messages_are_kept,
         a_receive_takes_the_message_of_its_source,
         messages_of_any_rank_arrive_once_and_in_order,
         probe_sees_a_message_before_it_is_received,
         probe_sees_what_a_receive_would_take,
+        probing_until_a_message_is_there_leaves_it_there,
     ]
 }
 
@@ -108,6 +110,26 @@ fn any_tag_from_any_source_is_refused<T: Transport>(t: &T, found: &Found) -> Res
         found.require_eq(call, kind, Some(TransportErrorKind::InvalidArgument));
     }
     Ok(())
+}
+
+fn sends_of_any_tag_are_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let (to, message, mut buffer) = (next(t), [1; 8], [0; 8]);
+    let refuse = |call: &str, result: Result<()>| {
+        let text = result.err().map_or_else(|| "nothing".into(), |error| error.to_string());
+        let is_refused = text.contains("a send names its tag");
+        found.require(is_refused, &format!("{call} of any tag is refused, not {text}"));
+    };
+    refuse("blocked_send", t.blocked_send(to, Tag::ANY, &message));
+    for mode in SendMode::ALL {
+        refuse(&format!("{mode:?} send"), t.blocked_send_in(mode, to, Tag::ANY, &message));
+    }
+    let from = Source::Rank(previous(t));
+    let exchanged = t.blocked_exchange(to, &message, from, &mut buffer, Tag::ANY);
+    refuse("blocked_exchange", exchanged.map(drop));
+    let started = t.scope(|s| s.unblocked_send(to, Tag::ANY, &message)?.wait());
+    refuse("unblocked_send", started);
+    refuse("prepared sends", PreparedSends::new(t, to, Tag::ANY, &message, 1).map(drop));
+    t.barrier()
 }
 
 fn hundreds_of_unexpected_messages_are_kept<T: Transport>(t: &T, found: &Found) -> Result<()> {
@@ -226,6 +248,22 @@ fn only_that_is_there<T: Transport>(t: &T, found: &Found) -> Result<()> {
         found.require_eq("what a probe from another rank saw", from_oneself, None);
     }
     Ok(())
+}
+
+fn probing_until_a_message_is_there_leaves_it_there<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    let (outgoing, incoming) = of_many_tags(t);
+    while_sending(t, &outgoing, || {
+        for from in &incoming {
+            let tag = if from.index % 2 == 0 { Tag::ANY } else { from.tag };
+            let seen = t.probe_until(from.from(), tag)?;
+            found.require_eq("what probes until a message is there saw", seen, from.status());
+            receive(t, found, from, from.from())?;
+        }
+        Ok(())
+    })
 }
 
 fn probe_sees_what_a_receive_would_take<T: Transport>(t: &T, found: &Found) -> Result<()> {

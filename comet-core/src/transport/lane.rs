@@ -10,7 +10,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use super::Transport;
@@ -34,13 +34,14 @@ struct Gate {
     n_arrived: AtomicUsize,
     /// Number of rounds that are over.
     round: AtomicUsize,
+    word: AtomicU64,
 }
 
 impl Lane {
     /// All `n` lanes of a rank.
     pub fn all(n: usize) -> impl Iterator<Item = Self> {
         let (n_arrived, round) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let gate = Arc::new(Gate { n_lanes: n, n_arrived, round });
+        let gate = Arc::new(Gate { n_lanes: n, n_arrived, round, word: AtomicU64::new(0) });
         (0..n).map(move |number| Self { number, gate: Arc::clone(&gate) })
     }
 
@@ -49,11 +50,21 @@ impl Lane {
         self.number
     }
 
+    /// Number of lanes of the rank.
+    pub fn n_lanes(&self) -> usize {
+        self.gate.n_lanes
+    }
+
+    /// A word that all lanes of the rank share, 0 at first.
+    pub fn word(&self) -> &AtomicU64 {
+        &self.gate.word
+    }
+
     /// Returns after the threads of all lanes of this rank have called it. It neither allocates nor locks:
     /// a thread that waits looks, and lets others run now and then.
     #[inline]
     pub fn meet(&self) {
-        let Gate { n_lanes, n_arrived, round } = &*self.gate;
+        let Gate { n_lanes, n_arrived, round, .. } = &*self.gate;
         // Nobody ends the round before this thread has arrived.
         let own = round.load(Ordering::Relaxed);
         // AcqRel: the last one sees what all did before, and passes it on with the round.

@@ -213,6 +213,21 @@ pub trait Transport: RawTransport + Sized {
     #[track_caller]
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>>;
 
+    /// Probes again and again until a message that a receive would take has arrived. By default it calls
+    /// [`probe`](Self::probe) in a loop; a transport with a watchdog counts the whole loop as one wait.
+    ///
+    /// # Errors
+    /// If there is no such rank, or if the job has failed.
+    #[inline]
+    #[track_caller]
+    fn probe_until(&self, source: Source, tag: Tag) -> Result<Status> {
+        loop {
+            if let Some(status) = self.probe(source, tag)? {
+                return Ok(status);
+            }
+        }
+    }
+
     /// Waits until a message that a receive would take has arrived, and leaves the CPU to others
     /// meanwhile; for ranks that have nothing to do, and may notice late. Never timed.
     ///
@@ -393,7 +408,7 @@ pub trait Transport: RawTransport + Sized {
         tag: Tag,
     ) -> Result<Status> {
         // Before the receive is posted, which would have to be waited for.
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.scope(|s| {
             let receive = s.unblocked_recv(source, tag, buffer)?;
             s.unblocked_send(destination, tag, message)?.wait()?;
@@ -554,6 +569,19 @@ pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
     Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.global_rank(t.rank())))
 }
 
+/// Refuses a destination that does not exist, and any tag, which no message has; see [`require_rank`].
+///
+/// # Errors
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) in both cases.
+#[inline]
+pub fn require_destination<T: Transport>(t: &T, destination: Rank, tag: Tag) -> Result<()> {
+    if tag.is_any() {
+        let text = "a send names its tag, any tag is for receives and probes (use Tag::new)";
+        return Err(refused(t, text));
+    }
+    require_rank(t, destination)
+}
+
 /// Refuses a source that does not exist, and any tag from any source; see [`require_rank`].
 ///
 /// # Errors
@@ -563,15 +591,18 @@ pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
 pub fn require_source<T: Transport>(t: &T, source: Source, tag: Tag) -> Result<()> {
     match source {
         Source::Rank(rank) => require_rank(t, rank),
-        Source::Any if tag.is_any() => Err(unnamed(t)),
+        // It could take what the driver sends.
+        Source::Any if tag.is_any() => {
+            let text = "a receive of any tag names its source (use Source::Rank, or name the tag)";
+            Err(refused(t, text))
+        }
         Source::Any => Ok(()),
     }
 }
 
-/// Error of a receive or a probe that could take what the driver sends.
+/// Error of a call whose arguments do not go together.
 #[cold]
-fn unnamed<T: Transport>(t: &T) -> TransportError {
-    let text = "a receive of any tag names its source (use Source::Rank, or name the tag)";
+fn refused<T: Transport>(t: &T, text: &'static str) -> TransportError {
     let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
     error.on_rank(t.global_rank(t.rank()))
 }

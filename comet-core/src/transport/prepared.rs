@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 
 use super::{
     Landing, Lease, Pending, Place, Rank, RawPrepared, RawTransport, Request, Room, Scope, Source,
-    Tag, Transport, require_rank, require_source,
+    Tag, Transport, require_destination, require_source,
 };
 use crate::error::{Result, TransportError, TransportErrorKind};
 
@@ -278,7 +278,7 @@ impl<T: Transport> PreparedSends<T> {
         messages: impl IntoIterator<Item = &'m [u8]>,
         n_of_each: usize,
     ) -> Result<Self> {
-        require_rank(t, destination)?;
+        require_destination(t, destination, tag)?;
         let way = Way::new(
             messages,
             n_of_each,

@@ -4,6 +4,7 @@
 mod cells;
 mod fft_transpose;
 mod halo;
+mod handler;
 mod irregular;
 mod ring;
 mod sweep;
@@ -22,6 +23,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(sweep::Sweep),
             &Timed(fft_transpose::FftTranspose),
             &Timed(irregular::Irregular),
+            &Timed(handler::Handler::<false>),
+            &Timed(handler::Handler::<true>),
         ]
     }
 }

@@ -309,7 +309,7 @@ impl Way for Iprobe {
 
     #[inline]
     fn receive<T: Transport>(t: &T, ends: Ends, buffer: &mut [u8]) -> Result<Status> {
-        while t.probe(ends.source(), ends.received)?.is_none() {}
+        t.probe_until(ends.source(), ends.received)?;
         t.blocked_recv(ends.source(), ends.received, buffer)
     }
 }

@@ -2,7 +2,9 @@
 
 use comet_core::driver::{self, Rules, Settings};
 use comet_core::event::{Event, Listener};
-use comet_core::kernel::{AxisUse, Case, ELEMENT, LENGTH_BYTES, Profile, THREADS, WINDOW};
+use comet_core::kernel::{
+    AxisUse, Case, ELEMENT, KernelInfo, LENGTH_BYTES, Profile, THREADS, WINDOW,
+};
 use comet_core::local::{self, Corrupt, Local};
 use comet_core::topology::Topology;
 use comet_core::transport::{Rank, Transport as _};
@@ -32,9 +34,12 @@ impl Listener for Heard {
     }
 }
 
-/// A case of each kernel of imb-mt in several threads of each of `n_ranks`.
-fn heard(n_ranks: usize, corrupt: Corrupt) -> Heard {
-    let kernels = crate::imb_mt::kernels::<Local>();
+/// A case of each kernel of `suite` that has threads, in so many of each of `n_ranks`.
+fn heard(suite: &str, n_threads: usize, n_ranks: usize, corrupt: Corrupt) -> Heard {
+    let has_threads = |info: &KernelInfo| info.axes.iter().any(|used| *used.axis == THREADS);
+    let mut kernels = super::all_kernels();
+    kernels.retain(|kernel| kernel.info().suite == suite && has_threads(kernel.info()));
+    let kernels = &kernels[..];
     let settings = Settings {
         rules: Rules::Imb,
         repetitions: Some(3),
@@ -42,7 +47,7 @@ fn heard(n_ranks: usize, corrupt: Corrupt) -> Heard {
         ..Settings::of(Profile::Quick)
     };
     let value = |used: &AxisUse| match used.axis {
-        axis if *axis == THREADS => N_THREADS as u64,
+        axis if *axis == THREADS => n_threads as u64,
         axis if *axis == LENGTH_BYTES => 24,
         axis if *axis == WINDOW => 4,
         axis if *axis == ELEMENT => 2,
@@ -67,7 +72,7 @@ fn heard(n_ranks: usize, corrupt: Corrupt) -> Heard {
 
 #[test]
 fn each_thread_of_each_rank_is_verified_and_sampled() {
-    let Heard { ranks, failures } = heard(3, Corrupt::Nothing);
+    let Heard { ranks, failures } = heard("imb-mt", N_THREADS, 3, Corrupt::Nothing);
     assert_eq!((failures, ranks.len()), (vec![], 10));
     for (name, ranks) in ranks {
         // Of three ranks the last is in no pair.
@@ -80,10 +85,26 @@ fn each_thread_of_each_rank_is_verified_and_sampled() {
 
 #[test]
 fn wrong_messages_are_noticed_in_a_thread_which_is_named() {
-    let failures = heard(2, Corrupt::Users).failures;
+    let failures = heard("imb-mt", N_THREADS, 2, Corrupt::Lane(N_THREADS - 1)).failures;
     // Collectives and barriers have tags of their own.
     assert_eq!(failures.len(), 6, "{failures:?}");
     for failure in failures {
-        assert!(failure.ends_with(" (in thread 0)"), "{failure}");
+        assert!(failure.ends_with(" (in thread 2)"), "{failure}");
+    }
+}
+
+#[test]
+fn a_second_thread_handles_messages_while_the_first_one_works() {
+    for n_threads in [1, 2] {
+        let Heard { ranks, failures } = heard("patterns", n_threads, 3, Corrupt::Nothing);
+        assert_eq!(failures, Vec::<String>::new());
+        assert_eq!(ranks, [("interrupt_receive", vec![0]), ("active_message", vec![0])]);
+    }
+    // The thread that works has no messages.
+    assert_eq!(heard("patterns", 2, 2, Corrupt::Lane(0)).failures, Vec::<String>::new());
+    let failures = heard("patterns", 2, 2, Corrupt::Lane(1)).failures;
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    for failure in failures {
+        assert!(failure.ends_with(" (in thread 1)"), "{failure}");
     }
 }

@@ -52,7 +52,7 @@ pub(crate) use modes::Room;
 pub use peers::MpiPeers;
 pub use prepared::MpiPrepared;
 pub(crate) use process::{
-    GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals,
+    GuardProcess, RankProcess, fork, listen, obey, shared_lines, shared_vitals, thread_number,
 };
 pub(crate) use refused::Refused;
 pub(crate) use request::{End, Request, Set};

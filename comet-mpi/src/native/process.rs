@@ -143,6 +143,11 @@ impl Drop for GuardProcess {
     }
 }
 
+/// Number of this thread in the system.
+pub(crate) fn thread_number() -> i32 {
+    nix::unistd::gettid().as_raw()
+}
+
 /// The signal by which a guard holds its rank; libraries and batch systems use the lower ones.
 fn hold_signal() -> c_int {
     libc::SIGRTMAX() - 1
@@ -203,15 +208,26 @@ impl RankProcess {
         ProcessState::of(stat.as_deref().unwrap_or_default())
     }
 
-    /// Holds it, so that it writes nothing more; one that is stopped holds when it goes on.
-    pub(crate) fn hold(&self, vitals: &Vitals) {
+    /// Holds its thread and those of its `lanes`, so that it writes nothing more; one that is stopped holds
+    /// when it goes on.
+    pub(crate) fn hold<'a>(&self, vitals: &Vitals, lanes: impl Iterator<Item = &'a Vitals>) {
+        // A signal to the process is one to its first thread, unless that blocks it.
         self.send(hold_signal());
+        let n_held = 1 + lanes.filter(|lane| self.hold_thread(lane.thread())).count();
         for _ in 0..OBEYING.as_millis() / LOOK.as_millis() {
-            if vitals.is_held() || self.state().is_stopped {
+            if vitals.n_held() >= n_held || self.state().is_stopped {
                 return;
             }
             thread::sleep(LOOK);
         }
+    }
+
+    /// Asks its thread number `thread` to hold still; false if there is none.
+    fn hold_thread(&self, thread: i32) -> bool {
+        // SAFETY: the call touches no memory, and reaches no thread of another process.
+        let sent =
+            || unsafe { libc::syscall(libc::SYS_tgkill, self.0.as_raw(), thread, hold_signal()) };
+        thread > 0 && self.is_there() && sent() == 0
     }
 
     /// Kills it, and this process, unless both have ended in a while.

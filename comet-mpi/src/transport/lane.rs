@@ -9,7 +9,7 @@ use comet_core::transport::{Group, Lane, Rank, Source, Transport as _, lane};
 
 use super::Mpi;
 use crate::level::ThreadLevel;
-use crate::native::LaneComm;
+use crate::native::{LaneComm, thread_number};
 
 impl Mpi {
     /// Runs `body` in `n` threads, each over a communicator of its own.
@@ -27,7 +27,7 @@ impl Mpi {
         let Self { startup_ns, vitals, of_lanes, on_failure, .. } = self;
         let make = |lane: Lane, comm: LaneComm| {
             let of_lane = &of_lanes[lane.number()];
-            of_lane.begin_lane(lane.number(), vitals);
+            of_lane.begin_lane(lane.number(), vitals, thread_number());
             let whole = Group::whole(job_rank, *n_ranks_of_job);
             let part = members.as_ref().map(|members| whole.part(rank, members[..].into(), 0));
             Self {

@@ -1,7 +1,7 @@
 //! Sends in a mode, and the room of buffered ones.
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::transport::{Lease, Rank, SendMode, Source, Tag, require_rank};
+use comet_core::transport::{Lease, Rank, SendMode, Source, Tag, require_destination};
 use comet_core::waiting::Waiting;
 
 use super::Mpi;
@@ -17,7 +17,7 @@ impl Mpi {
         (destination, tag): (Rank, Tag),
         message: &'env [u8],
     ) -> Result<MpiSend<'env>> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.require_room(mode, message.len())?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         let send = MpiSend::start_in(lease, &self.comm, mode, message, (destination, tag), waiting);
@@ -32,7 +32,7 @@ impl Mpi {
         (destination, tag): (Rank, Tag),
         message: &[u8],
     ) -> Result<()> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.require_room(mode, message.len())?;
         let waiting = Waiting::Send(self.group.global(destination), tag, message.len());
         self.waiting(waiting, || self.comm.send_in(mode, message, destination, tag))

@@ -3,7 +3,7 @@
 use comet_core::collective::Collective;
 use comet_core::error::{Result, TransportError};
 use comet_core::transport::{
-    Lease, Rank, RawPrepared, Source, Tag, Transport as _, require_rank, require_source,
+    Lease, Rank, RawPrepared, Source, Tag, Transport as _, require_destination, require_source,
 };
 use comet_core::waiting::Waiting;
 
@@ -32,7 +32,7 @@ impl Mpi {
         message: &[u8],
         n: usize,
     ) -> Result<MpiPrepared> {
-        require_rank(self, to)?;
+        require_destination(self, to, tag)?;
         let waiting = Waiting::Send(self.group.global(to), tag, message.len());
         MpiPrepared::sends(&self.comm, message, (to, tag), n, waiting)
             .map_err(|failure| self.error(failure))

@@ -1,7 +1,7 @@
 //! Sends in modes of their own: synchronous and buffered ones.
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::transport::{Rank, Source, Tag, require_rank};
+use comet_core::transport::{Rank, Source, Tag, require_destination};
 use comet_core::waiting::Waiting;
 
 use super::{Shm, ShmSend};
@@ -20,7 +20,7 @@ impl Shm {
         tag: Tag,
         message: &[u8],
     ) -> Result<ShmSend> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.own.engine.waiter.check_job()?;
         let receipt = Receipt::new(&self.own.heap).ok_or_else(|| self.no_room(message.len()))?;
         let copy = self.reachable_copy(message)?;
@@ -57,7 +57,7 @@ impl Shm {
         tag: Tag,
         message: &[u8],
     ) -> Result<ShmSend> {
-        require_rank(self, destination)?;
+        require_destination(self, destination, tag)?;
         self.own.engine.waiter.check_job()?;
         if self.try_send(destination, tag, message) {
             return Ok(ShmSend(None));

@@ -90,16 +90,22 @@ fn a_panic_is_named() -> bool {
 
 /// A rank that never calls ends the job by the watchdog, and is named as silent.
 fn a_stuck_rank_is_named() -> bool {
-    let start = "rank 1 does not answer: rank 0 waits for rank 1 in a collective";
     let part = "rank 1 is not in a transport call that waits during the test";
     let config = job(2).with_watchdog(Some(Duration::from_millis(200)));
-    fails_with((None, start, part), &config, |t| {
-        t.annotate("the test", 0);
-        while t.rank() == 1 {
-            std::thread::sleep(Duration::from_secs(1));
-        }
-        u8::from(t.barrier().is_err())
-    })
+    let check = |waits: &str, call: fn(&Shm) -> bool| {
+        let start = format!("rank 1 does not answer: rank 0 {waits}");
+        fails_with((None, &start, part), &config, |t| {
+            t.annotate("the test", 0);
+            while t.rank() == 1 {
+                std::thread::sleep(Duration::from_secs(1));
+            }
+            u8::from(call(t))
+        })
+    };
+    check("waits for rank 1 in a collective", |t| t.barrier().is_err())
+        && check("probes for a message from rank 1 (tag 1)", |t| {
+            t.probe_until(Source::Rank(1), TAG).is_err()
+        })
 }
 
 /// A request that is leaked ends the process before its buffer is freed.
