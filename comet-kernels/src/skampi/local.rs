@@ -200,6 +200,7 @@ impl<T: Transport, C: Call> Pattern<T> for Local<C> {
         aliases: C::ALIASES,
         axes: C::AXES,
         series: &[Series::on_test_node("call")],
+        is_movable: false,
         bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(3),
         ..KernelInfo::compute("skampi")
     };

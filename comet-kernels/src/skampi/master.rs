@@ -228,6 +228,11 @@ impl<T: Transport> Master<T> {
         check.message(&mut self.result, seed, "the vector that came back");
         let mut strays = [*n_strays as f64];
         check.values(&mut strays, |_| 0.0, |_| true, "answers of workers without a chunk");
+    }
+
+    /// Compares what the workers have said with what they got.
+    pub(crate) fn check_claims(&mut self, check: &mut Checker) {
+        let given_to = &self.books.given_to;
         let n_of = |worker| given_to.iter().filter(|of| **of == worker).count() as f64;
         check.values(&mut self.claimed, n_of, |worker| worker > 0, "chunks of each worker");
     }

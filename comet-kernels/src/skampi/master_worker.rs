@@ -30,8 +30,8 @@
 //! the vector, at least one byte for each chunk.
 //!
 //! **Verified by**: the vector that came back, which was spoiled before; length and source of
-//! every chunk, each of which comes back once and from the worker that has it; the number of
-//! chunks that each worker says it had.
+//! every chunk, each of which comes back once and from the worker that has it; before and
+//! after the measurement also the number of chunks that each worker says it had.
 //!
 //! **Caution**: a receive of any source does not know the place of its chunk, so that the copy is
 //! a part of these forms; receives for each chunk have places of their own. A wait looks at the
@@ -127,13 +127,21 @@ impl<T: Transport, F: Form> Operation<T> for Hand<T, F> {
         }
     }
 
-    fn end(&mut self, t: &T) -> Result<()> {
+    /// One run, after which the workers say how many chunks they had.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        self.run(t)?;
         match &mut self.side {
-            Side::Master(master) => master.hear(t),
+            Side::Master(master) => master.hear(t)?,
             Side::Worker(Worker { master, tags, n_chunks, .. }) => {
-                t.blocked_send(*master, tags.claim, &n_chunks.to_le_bytes())
+                t.blocked_send(*master, tags.claim, &n_chunks.to_le_bytes())?;
             }
         }
+        Operation::<T>::check(self, check);
+        if let Side::Master(master) = &mut self.side {
+            master.check_claims(check);
+        }
+        Ok(())
     }
 
     fn close(&mut self, t: &T) -> Result<()> {
