@@ -39,7 +39,11 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("reduce_scatterv", "44 Reduce to rank 0; Scatterv of the sum"),
         ("gatherv_send_recv", "45 each rank Send; rank 0 Recv"),
         ("gatherv_isend_irecv", "46 each rank Isend, Wait; rank 0 Irecv of each, Waitall"),
+        ("delayed_alltoall", "work of delay_us, then the call"),
+        ("delayed_gather", "work of delay_us, then the call"),
         ("wtime", "24 reads the clock"),
+        ("comm_rank", "25 asks the library for its number"),
+        ("comm_size", "26 asks it for the number of ranks"),
         ("iprobe", "27 asks for a message of any rank; there is none"),
         ("buffer_attach", "28 makes room for one buffered message"),
     ] {
@@ -49,14 +53,14 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
     }
     for transport in ["shm", "sim"] {
         let line = format!(
-            "skampi -t {transport} -n 3 --sizes 8,1Ki,128Ki --samples 3 --launches 1 -q --out {transport}.jsonl"
+            "skampi -t {transport} -n 3 --sizes 16,1Ki,128Ki --samples 3 --launches 1 -q --out {transport}.jsonl"
         );
         let output = folder.run(&line).code(0);
         let records = folder.records(&format!("{transport}.jsonl"));
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 26, "{kernels:?}");
+        assert_eq!(kernels.len(), 30, "{kernels:?}");
     }
 }
 

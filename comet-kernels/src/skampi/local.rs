@@ -1,11 +1,13 @@
 //! Calls of one rank that wait for no other: time of each.
 //!
-//! **Source**: SKaMPI (R. Reussner, P. Sanders, J. L. Traff), section 3.1, types 24, 27 and 28,
-//! the simple pattern; MPI-4.1 sections 3.6, 3.8.1 and 9.6.
+//! **Source**: SKaMPI (R. Reussner, P. Sanders, J. L. Traff), section 3.1, types 24 to 28, the
+//! simple pattern; MPI-4.1 sections 3.6, 3.8.1, 7.4.1 and 9.6.
 //!
 //! **Pattern**, with the number of the type
 //! ```text
 //!   rank 0   wtime            24   reads the clock                                   (Wtime)
+//!            comm_rank        25   asks the library for its number                   (Comm_rank)
+//!            comm_size        26   asks it for the number of ranks                   (Comm_size)
 //!            iprobe           27   asks for a message of any rank; there is none     (Iprobe)
 //!            buffer_attach    28   makes room for one buffered message, and gives it back
 //!                                  (Buffer_attach, Buffer_detach)
@@ -18,13 +20,15 @@
 //!
 //! **Parameters**: `length_bytes` of the message for which buffer_attach makes room.
 //!
-//! **Verified by**: readings that never go backwards; no message found; a buffered message of the
-//! rank to itself, through room that is attached as it was timed: its length and contents.
+//! **Verified by**: readings that never go backwards; the numbers that were told; no message
+//! found; a buffered message of the rank to itself, through room that is attached as it was
+//! timed: its length and contents.
 //!
-//! **Caution**: wtime is the clock by which everything is measured here, and not MPI_Wtime. Rank
-//! and number of ranks, types 25 and 26, are numbers that a transport holds, without a call; a
-//! memory copy, type 23, is `model/memcpy`. Over shared memory room is memory of the rank's heap,
-//! and the simulator has room always: there the call takes no time.
+//! **Caution**: wtime is the clock by which everything is measured here, and not MPI_Wtime; an
+//! interval of n readings has that of its end too. Where no library holds the ranks, comm_rank
+//! and comm_size read a number in memory. Over shared memory room is memory of the rank's heap,
+//! and the simulator has room always: there the calls take no time. A memory copy, type 23, is
+//! `model/memcpy`.
 
 use std::hint::black_box;
 
@@ -91,6 +95,49 @@ impl Call for Wtime {
 
     fn part<T: Transport>(_: &Context<'_, T>, _: &Case) -> Result<Readings> {
         Ok(Readings::default())
+    }
+}
+
+/// Asks the library for the number of this rank, or (`OF_ALL`) of all ranks.
+pub(crate) struct Asks<const OF_ALL: bool>;
+
+/// The number that is expected, and how many others were told.
+pub(crate) struct Told<const OF_ALL: bool> {
+    expected: usize,
+    n_others: u64,
+}
+
+impl<const OF_ALL: bool, T: Transport> Operation<T> for Told<OF_ALL> {
+    fn fill(&mut self, _: Seeds) {
+        self.n_others = 0;
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let told = black_box(if OF_ALL { t.asked_n_ranks()? } else { t.asked_rank()? });
+        self.n_others += u64::from(told != self.expected);
+        Ok(())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        none(self.n_others, "numbers other than that of the transport", check);
+    }
+}
+
+impl<const OF_ALL: bool> Call for Asks<OF_ALL> {
+    const NAME: &'static str = if OF_ALL { "comm_size" } else { "comm_rank" };
+    const SUMMARY: &'static str = if OF_ALL {
+        "The number of ranks, as the library tells it"
+    } else {
+        "The number of this rank, as the library tells it"
+    };
+    const ALIASES: &'static [&'static str] = if OF_ALL { &["SKaMPI:26"] } else { &["SKaMPI:25"] };
+    const AXES: &'static [AxisUse] = &[];
+    type Part<T: Transport> = Told<OF_ALL>;
+
+    fn part<T: Transport>(cx: &Context<'_, T>, _: &Case) -> Result<Told<OF_ALL>> {
+        let expected = if OF_ALL { cx.transport().n_ranks() } else { cx.rank() };
+        Ok(Told { expected, n_others: 0 })
     }
 }
 

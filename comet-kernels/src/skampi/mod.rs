@@ -2,6 +2,7 @@
 
 mod completion;
 mod compound;
+mod delayed;
 mod local;
 mod master;
 mod master_worker;
@@ -12,6 +13,7 @@ use comet_core::kernel::prelude::*;
 use crate::Suite;
 use completion::{Completion, WaitAny, WaitSome};
 use compound::Compound;
+use delayed::Delayed;
 use local::Local;
 use master_worker::MasterWorker;
 use pingpong::{
@@ -46,7 +48,11 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Compound(compound::ReduceScatterv)),
             &Timed(Compound(compound::SendRecv)),
             &Timed(Compound(compound::IsendIrecv)),
+            &Timed(Delayed::<0>),
+            &Timed(Delayed::<1>),
             &Timed(Local(local::Wtime)),
+            &Timed(Local(local::Asks::<false>)),
+            &Timed(Local(local::Asks::<true>)),
             &Timed(Local(local::Iprobe)),
             &Timed(Local(local::BufferAttach)),
         ]

@@ -4,7 +4,7 @@
 use comet_core::transport::Work;
 use comet_sim::machine::{Machine, Protocol};
 
-use super::closed_forms::message_ns;
+use super::closed_forms::{algorithm, message_ns};
 use super::machines;
 use super::oracle::law;
 use super::patterns::time_ns;
@@ -125,11 +125,36 @@ fn collectives_by_hand_take_their_messages_behind_each_other() {
     }
 }
 
-/// SK-23: the simulator charges a probe, and no other of the calls of one rank.
+/// SKaMPI 5: a late rank delays those who wait for it. What waits for a late root has arrived meanwhile.
 #[test]
-fn a_probe_takes_what_the_machine_says() {
+fn a_late_rank_delays_a_collective_by_its_delay_or_less() {
+    let machine = machines::flat();
+    let of = |id: &str, late_rank, delay_us| {
+        let linear = algorithm(id, "linear");
+        time_ns((&machine, 2), id, &[linear, late_rank, delay_us, 8])
+    };
+    for (id, late_rank, is_hidden) in [
+        ("skampi/delayed_alltoall", 0, false),
+        ("skampi/delayed_alltoall", 1, false),
+        ("skampi/delayed_gather", 1, false),
+        ("skampi/delayed_gather", 0, true),
+    ] {
+        let [at_once_ns, late_ns, later_ns] = [0, 50, 1050].map(|us| of(id, late_rank, us));
+        assert_eq!(later_ns - late_ns, 1e6, "{id} {late_rank}");
+        let hidden_ns = at_once_ns + 50_000.0 - late_ns;
+        // The way of the message, up to its receive.
+        let recv_ns = law(&machine, 8).o_recv_ps as f64 / 1000.0;
+        let way_ns = message_ns(&machine, 1, 8) - recv_ns;
+        assert_eq!(hidden_ns, if is_hidden { way_ns } else { 0.0 }, "{id} {late_rank}");
+    }
+}
+
+/// SK-23: the simulator charges probes and readings of the clock.
+#[test]
+fn a_probe_and_a_reading_take_what_the_machine_says() {
     let mut machine = machines::flat();
     machine.node.poll_ps = 7_000_000;
     assert_eq!(time_ns((&machine, 2), "skampi/iprobe", &[]), 7000.0);
-    assert_eq!(time_ns((&machines::busy(), 2), "skampi/wtime", &[]), 40.0);
+    // One reading, and that of the end of the interval.
+    assert_eq!(time_ns((&machines::busy(), 2), "skampi/wtime", &[]), 2.0 * 40.0);
 }
