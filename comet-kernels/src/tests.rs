@@ -347,6 +347,8 @@ fn an_operation_of_many_messages_moves_all_of_them() {
     check("imb-p2p/halo", 5, &[1, 0, 0, 0, 1000], 4000);
     check("imb-p2p/halo", 5, &[2, 1, 0, 0, 1000], 4000);
     check("imb-p2p/halo", 8, &[1, 1, 1, 0, 1000], 12_000);
+    check("skampi/master_worker_isend", 5, &[3, 1000], 2000);
+    check("skampi/reduce_scatterv", 4, &[4, 0, 1000], 1000);
     check("parkbench/comms3", 2, &[100], 200);
     check("parkbench/comms3", 4, &[100], 1200);
     check("parkbench/comms3", 5, &[100], 2000);
@@ -374,6 +376,9 @@ fn rates_agree_with_a_hand_computation() {
     collective("comet/reduction", 4, &[125], 1000.0, 1500.0);
     collective("imb/reduce_scatter", 4, &[0, 0, 4, 0, 1000], 4000.0, 3000.0);
     collective("imb/reduce_scatter_block", 4, &[0, 0, 4, 0, 1000], 4000.0, 3000.0);
+    collective("skampi/reduce_bcast", 4, &[4, 0, 1000], 1000.0, 1500.0);
+    collective("skampi/reduce_scatterv", 4, &[4, 0, 1000], 4000.0, 3000.0);
+    collective("skampi/gatherv_send_recv", 4, &[1000], 4000.0, 3000.0);
     // A vector that is shared out: S = 1000.
     collective("osu/reduce_scatter", 4, &[0, 0, 4, 0, 1000], 1000.0, 750.0);
     collective("osu/reduce_scatter_block", 4, &[0, 0, 4, 0, 1000], 992.0, 744.0);

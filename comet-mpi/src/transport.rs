@@ -40,7 +40,7 @@ use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
     self, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv, MpiSend,
-    MpiWindow, Outcome, Set,
+    MpiWindow, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -165,13 +165,6 @@ impl Mpi {
         let result = call();
         self.vitals.leave();
         result
-    }
-
-    /// Makes a call that all ranks make, of which `peer` is waited for.
-    #[inline]
-    fn call_of_all<R>(&self, peer: Source, call: impl FnOnce(&Comm) -> Outcome<R>) -> Result<R> {
-        self.waiting(Waiting::Collective(peer), || call(&self.comm))
-            .map_err(|failure| self.error(failure))
     }
 
     #[cold]
@@ -351,6 +344,16 @@ impl Transport for Mpi {
     #[inline]
     fn n_ranks(&self) -> usize {
         self.group.n_ranks()
+    }
+
+    #[inline]
+    fn asked_rank(&self) -> Result<Rank> {
+        self.comm.rank().map_err(|failure| self.error(failure))
+    }
+
+    #[inline]
+    fn asked_n_ranks(&self) -> Result<usize> {
+        self.comm.n_ranks().map_err(|failure| self.error(failure))
     }
 
     /// `MPI_Comm_split`, after the ranks have told each other which of them take part where.

@@ -25,7 +25,10 @@ const SUITES: [(&str, &str); 17] = [
     ("imb-p2p", "IMB-P2P: messages between all ranks, also by lot and on stencils"),
     ("imb-mt", "IMB-MT: messages and collectives of several threads of each rank"),
     ("osu", "OSU micro-benchmarks without an equivalent above"),
-    ("skampi", "patterns of SKaMPI: modes of sends and ways to receive, each by its own calls"),
+    (
+        "skampi",
+        "patterns of SKaMPI: modes of sends, ways to receive, master and workers, collectives by hand",
+    ),
     (
         "patterns",
         "communication patterns of scientific computing, which the CoMet thesis wishes for",

@@ -10,10 +10,10 @@ fn text(value: &serde_json::Value) -> &str {
     value.as_str().expect("a word")
 }
 
-/// SK-20: the ping-pong of SKaMPI in its ten modes (section 3.2 of the paper); and the waits of SK-21 for some
-/// and for any of several requests.
+/// SK-20: the ping-pong of SKaMPI in its ten modes (section 3.2 of the paper); SK-21: master and workers in seven
+/// types, and their waits by themselves; SK-22 and SK-25: compounds and gathers by hand; SK-23: calls of one rank.
 #[test]
-fn the_modes_of_a_ping_pong_have_kernels_that_verify_on_every_transport() {
+fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
     let folder = Folder::new();
     for (name, words) in [
         ("pingpong_send_recv", "pingpong_send_recv 1 Send; Recv"),
@@ -29,6 +29,23 @@ fn the_modes_of_a_ping_pong_have_kernels_that_verify_on_every_transport() {
         ("pingpong_rsend_recv", "on rank 1 Recv; Rsend"),
         ("waitany", "a wait for any of those in flight"),
         ("waitsome", "waits for some of them, until none is in flight"),
+        ("master_worker_waitsome", "10 Irecv for each chunk, Send; Waitsome"),
+        ("master_worker_waitany", "11 Irecv for each chunk, Send; Waitany"),
+        ("master_worker_recv_any", "12 Send; Recv of any source, copy to its place 13 the same"),
+        ("master_worker_ssend", "14 Ssend; Recv of any source"),
+        ("master_worker_isend", "15 Isend; Recv of any source"),
+        ("master_worker_bsend", "16 Bsend; Recv of any source"),
+        ("reduce_bcast", "37 Reduce to rank 0; Bcast from it"),
+        ("reduce_scatterv", "44 Reduce to rank 0; Scatterv of the sum"),
+        ("gatherv_send_recv", "45 each rank Send; rank 0 Recv"),
+        ("gatherv_isend_irecv", "46 each rank Isend, Wait; rank 0 Irecv of each, Waitall"),
+        ("delayed_alltoall", "work of delay_us, then the call"),
+        ("delayed_gather", "work of delay_us, then the call"),
+        ("wtime", "24 reads the clock"),
+        ("comm_rank", "25 asks the library for its number"),
+        ("comm_size", "26 asks it for the number of ranks"),
+        ("iprobe", "27 asks for a message of any rank; there is none"),
+        ("buffer_attach", "28 makes room for one buffered message"),
     ] {
         let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
         let page: Vec<&str> = page.split_whitespace().collect();
@@ -36,13 +53,34 @@ fn the_modes_of_a_ping_pong_have_kernels_that_verify_on_every_transport() {
     }
     for transport in ["shm", "sim"] {
         let line = format!(
-            "skampi -t {transport} -n 3 --sizes 8,1Ki,128Ki --samples 3 --launches 1 -q --out {transport}.jsonl"
+            "skampi -t {transport} -n 3 --sizes 16,1Ki,128Ki --samples 3 --launches 1 -q --out {transport}.jsonl"
         );
         let output = folder.run(&line).code(0);
         let records = folder.records(&format!("{transport}.jsonl"));
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 13, "{kernels:?}");
+        assert_eq!(kernels.len(), 30, "{kernels:?}");
+    }
+}
+
+/// The numbers of the paper's types select their kernels, those that other suites have among them.
+#[test]
+fn each_type_of_the_paper_is_a_name() {
+    let folder = Folder::new();
+    for (number, id) in [
+        (10, "skampi/master_worker_waitsome"),
+        (12, "skampi/master_worker_recv_any"),
+        (13, "skampi/master_worker_recv_any"),
+        (16, "skampi/master_worker_bsend"),
+        (17, "imb/bcast"),
+        (18, "comet/barrier"),
+        (23, "model/memcpy"),
+        (36, "imb/allreduce"),
+        (37, "skampi/reduce_bcast"),
+        (46, "skampi/gatherv_isend_irecv"),
+    ] {
+        let page = folder.run(&format!("help SKaMPI:{number}")).code(0).stdout;
+        assert!(page.starts_with(id), "{number}: {page}");
     }
 }

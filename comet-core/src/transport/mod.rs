@@ -60,6 +60,26 @@ pub trait Transport: RawTransport + Sized {
     /// How many ranks there are (`get_num_nodes`).
     fn n_ranks(&self) -> usize;
 
+    /// This rank's number as the library tells it, by a call of its own (`MPI_Comm_rank`: MPI-4.1 section
+    /// 7.4.1). By default it is [`rank`](Self::rank).
+    ///
+    /// # Errors
+    /// If the call fails.
+    #[inline]
+    fn asked_rank(&self) -> Result<Rank> {
+        Ok(self.rank())
+    }
+
+    /// Number of ranks as the library tells it, by a call of its own (`MPI_Comm_size`). By default it is
+    /// [`n_ranks`](Self::n_ranks).
+    ///
+    /// # Errors
+    /// If the call fails.
+    #[inline]
+    fn asked_n_ranks(&self) -> Result<usize> {
+        Ok(self.n_ranks())
+    }
+
     /// The transport of the ranks that name the same `colour`, numbered by `key` and then by their
     /// rank here; `None` on ranks that name none (MPI-4.1 section 7.4.2). All ranks call it.
     ///
@@ -360,7 +380,7 @@ pub trait Transport: RawTransport + Sized {
 
     /// Makes room for `n_messages` buffered sends of this rank in flight at once, each of `length_bytes` at the
     /// most (`MPI_Buffer_attach`: MPI-4.1 section 3.6). Room that was made before stays if it is as large; if
-    /// not, this waits until the messages in it have left. Never timed. By default there is always room.
+    /// not, this waits until the messages in it have left. By default there is always room.
     ///
     /// # Errors
     /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that much memory;
@@ -371,7 +391,7 @@ pub trait Transport: RawTransport + Sized {
     }
 
     /// Gives the room of buffered sends back, where the transport has made some; it may wait until the
-    /// messages in it have been received (`MPI_Buffer_detach`). Never timed.
+    /// messages in it have been received (`MPI_Buffer_detach`).
     ///
     /// # Errors
     /// If the job has failed.

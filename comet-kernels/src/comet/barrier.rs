@@ -79,7 +79,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
             "Least time of a global synchronisation"
         },
         class: Class::Synchronisation,
-        aliases: &["IMB:Barrier", "OSU:osu_barrier"],
+        aliases: &["IMB:Barrier", "OSU:osu_barrier", "SKaMPI:18"],
         series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),

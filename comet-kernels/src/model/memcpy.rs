@@ -1,7 +1,7 @@
 //! Memory copy: rate at which ranks copy memory without any message, a bound for the rates of messages
 //! on one node.
 //!
-//! **Source**: memory copy as a pattern of `SKaMPI` 5; rule 11 of Hoefler and Belli, "Scientific
+//! **Source**: memory copy as type 23 of `SKaMPI`; rule 11 of Hoefler and Belli, "Scientific
 //! Benchmarking of Parallel Computing Systems" (2015): a rate is shown with its upper bound.
 //!
 //! **Pattern**
@@ -81,6 +81,7 @@ impl<T: Transport> Pattern<T> for Memcpy {
         file: include_str!("memcpy.rs"),
         participants: Participants::All,
         summary: "Copies of memory by all ranks at once and by one, a bound for messages",
+        aliases: &["SKaMPI:23"],
         evaluation: Evaluation::MemoryCopy,
         axes: &[axes::MESSAGE_LENGTHS],
         series: &[

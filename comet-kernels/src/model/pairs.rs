@@ -59,6 +59,7 @@ impl<T: Transport> Pattern<T> for Pairs {
         file: include_str!("pairs.rs"),
         participants: Participants::Group,
         summary: "Echoes of several pairs of ranks at the same time",
+        aliases: &["SKaMPI:Par_Pingpong_Send_Recv"],
         axes: &[
             AxisUse::of(&PAIRS, "1..max*2"),
             AxisUse {

@@ -29,6 +29,8 @@
 //! number; over MPI the library chooses. With all waits in one call the pattern is that of `osu/bw`,
 //! from the receiver.
 
+use std::marker::PhantomData;
+
 use comet_core::kernel::prelude::*;
 use comet_core::transport::Requests;
 
@@ -39,40 +41,65 @@ use crate::osu::messages::Shape;
 use crate::rates;
 
 /// One of the kernels, by its waits; see the [module](self).
-pub(crate) struct Completion<E>(pub(crate) E);
+pub(crate) struct Completion<W>(pub(crate) W);
 
-/// Waits for any of the receives, until none is left.
+/// A wait of a set of receives for at least one of them.
+pub(crate) trait Wait: Sync + 'static {
+    /// Waits for at least one of `receives`, and shows the status of each that has ended to `each` by its
+    /// number; returns how many have. 0 is for an empty set.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn wait<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        each: impl FnMut(usize, Status),
+    ) -> Result<usize>;
+}
+
+/// A wait for any of the receives.
 pub(crate) struct WaitAny;
 
-impl Ending for WaitAny {
+impl Wait for WaitAny {
     #[inline]
-    fn end<'scope, T: Transport>(
+    fn wait<'scope, T: Transport>(
         receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
         mut each: impl FnMut(usize, Status),
-    ) -> Result<()> {
-        while let Some((number, (status, _))) = receives.wait_any()? {
-            each(number, status);
-        }
-        Ok(())
+    ) -> Result<usize> {
+        let Some((number, (status, _))) = receives.wait_any()? else { return Ok(0) };
+        each(number, status);
+        Ok(1)
     }
 }
 
-/// Waits for some of the receives, until none is left.
+/// A wait for some of the receives.
 pub(crate) struct WaitSome;
 
-impl Ending for WaitSome {
+impl Wait for WaitSome {
+    #[inline]
+    fn wait<'scope, T: Transport>(
+        receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        mut each: impl FnMut(usize, Status),
+    ) -> Result<usize> {
+        receives.wait_some(|number, (status, _)| each(number, status))
+    }
+}
+
+/// The same wait again and again, until no receive is left.
+pub(crate) struct UntilNone<W>(PhantomData<W>);
+
+impl<W: Wait> Ending for UntilNone<W> {
     #[inline]
     fn end<'scope, T: Transport>(
         receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
         mut each: impl FnMut(usize, Status),
     ) -> Result<()> {
-        while receives.wait_some(|number, (status, _)| each(number, status))? > 0 {}
+        while W::wait(receives, &mut each)? > 0 {}
         Ok(())
     }
 }
 
-/// Name, summary and names in SKaMPI of a kernel.
-pub(crate) trait Named: Ending {
+/// Name and summary of a kernel.
+pub(crate) trait Named: Wait {
     const NAME: &'static str;
     const SUMMARY: &'static str;
 }
@@ -87,11 +114,11 @@ impl Named for WaitSome {
     const SUMMARY: &'static str = "Windows of messages, waited for as some of those in flight";
 }
 
-impl<T: Transport, E: Named> Pattern<T> for Completion<E> {
+impl<T: Transport, W: Named> Pattern<T> for Completion<W> {
     const INFO: KernelInfo = KernelInfo {
-        name: E::NAME,
+        name: W::NAME,
         file: include_str!("completion.rs"),
-        summary: E::SUMMARY,
+        summary: W::SUMMARY,
         axes: &[AxisUse::of(&WINDOW, "16"), AxisUse::of(&WINDOW_BUFFERS, "1"), OF_WINDOWS],
         series: &[Series::on_test_node("window")
             .moving(|case, _| Some(case.value(&WINDOW) * case.value(&LENGTH_BYTES)))
@@ -100,7 +127,7 @@ impl<T: Transport, E: Named> Pattern<T> for Completion<E> {
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         ..SUITE
     };
-    type Part = Window<PlainFlow<T, E>>;
+    type Part = Window<PlainFlow<T, UntilNone<W>>>;
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
         let Some(side) = cx.side(Pairing::ByHops(1)) else { return Ok(None) };

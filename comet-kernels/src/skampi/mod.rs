@@ -1,12 +1,21 @@
 //! The suite `skampi`: the patterns of SKaMPI (paper, section 3) by the calls that it names.
 
 mod completion;
+mod compound;
+mod delayed;
+mod local;
+mod master;
+mod master_worker;
 mod pingpong;
 
 use comet_core::kernel::prelude::*;
 
 use crate::Suite;
 use completion::{Completion, WaitAny, WaitSome};
+use compound::Compound;
+use delayed::Delayed;
+use local::Local;
+use master_worker::MasterWorker;
 use pingpong::{
     Bsend, Iprobe, Irecv, Isend, Issend, PingPong, Plain, RecvAnyTag, Replaced, Rsend, Sendrecv,
     Ssend,
@@ -29,6 +38,23 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(PingPong(Rsend)),
             &Timed(Completion(WaitAny)),
             &Timed(Completion(WaitSome)),
+            &Timed(MasterWorker(WaitSome)),
+            &Timed(MasterWorker(WaitAny)),
+            &Timed(MasterWorker(master_worker::RecvAny)),
+            &Timed(MasterWorker(master_worker::Ssend)),
+            &Timed(MasterWorker(master_worker::Isend)),
+            &Timed(MasterWorker(master_worker::Bsend)),
+            &Timed(Compound(compound::ReduceBcast)),
+            &Timed(Compound(compound::ReduceScatterv)),
+            &Timed(Compound(compound::SendRecv)),
+            &Timed(Compound(compound::IsendIrecv)),
+            &Timed(Delayed::<0>),
+            &Timed(Delayed::<1>),
+            &Timed(Local(local::Wtime)),
+            &Timed(Local(local::Asks::<false>)),
+            &Timed(Local(local::Asks::<true>)),
+            &Timed(Local(local::Iprobe)),
+            &Timed(Local(local::BufferAttach)),
         ]
     }
 }

@@ -6,9 +6,20 @@ use comet_core::transport::{Lease, Source, Transport as _};
 use comet_core::waiting::Waiting;
 
 use super::Mpi;
-use crate::native::{MpiCall, Refused};
+use crate::native::{Comm, MpiCall, Outcome, Refused};
 
 impl Mpi {
+    /// Makes a call that all ranks make, of which `peer` is waited for.
+    #[inline]
+    pub(super) fn call_of_all<R>(
+        &self,
+        peer: Source,
+        call: impl FnOnce(&Comm) -> Outcome<R>,
+    ) -> Result<R> {
+        self.waiting(Waiting::Collective(peer), || call(&self.comm))
+            .map_err(|failure| self.error(failure))
+    }
+
     /// Carries `call` out.
     #[inline]
     pub(super) fn carry_out(

@@ -1,8 +1,10 @@
-//! Times of the suite `skampi` against formulas of the numbers of the machine: what each mode adds.
+//! Times of the suite `skampi` against formulas of the numbers of the machine: what each mode adds, to a
+//! ping-pong and to the chunks of a master, and what collectives by hand take.
 
+use comet_core::transport::Work;
 use comet_sim::machine::{Machine, Protocol};
 
-use super::closed_forms::message_ns;
+use super::closed_forms::{algorithm, message_ns};
 use super::machines;
 use super::oracle::law;
 use super::patterns::time_ns;
@@ -53,4 +55,106 @@ fn a_mode_adds_what_its_law_says_where_no_message_waits() {
     for n_bytes in [0, 8, 1000, 100_000] {
         check(&machines::flat(), n_bytes, 10_000.0);
     }
+}
+
+/// Copy of so many bytes in one piece, in nanoseconds.
+fn copy_ns(machine: &Machine, n_bytes: u64) -> f64 {
+    let bytes = usize::try_from(n_bytes).expect("a small chunk");
+    let copy = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
+    machine.node.work_ps(copy) as f64 / 1000.0
+}
+
+/// SK-21: a master with one worker, which has each chunk in turn.
+#[test]
+fn a_chunk_takes_the_time_of_its_way_there_and_back() {
+    let machine = machines::flat();
+    for (n_chunks, chunk_bytes) in [(1_u64, 8_u64), (3, 100), (16, 1)] {
+        let (chunks, message_ns) = (n_chunks as f64, message_ns(&machine, 1, chunk_bytes));
+        let copy_ns = copy_ns(&machine, chunk_bytes);
+        let of_end_ns = law(&machine, 0).o_send_ps as f64 / 1000.0;
+        for (form, more_ns, end_ns) in [
+            ("recv_any", 0.0, 0.0),
+            ("ssend", 20_000.0, 0.0),
+            ("isend", 2.0 * ISEND_NS, chunks * WAIT_NS),
+            ("bsend", 2.0 * COPY_NS * chunk_bytes as f64, 0.0),
+        ] {
+            let expected_ns = chunks * (2.0 * message_ns + more_ns + copy_ns) + end_ns + of_end_ns;
+            let (id, values) =
+                (format!("skampi/master_worker_{form}"), [n_chunks, n_chunks * chunk_bytes]);
+            let found_ns = time_ns((&machine, 2), &id, &values);
+            assert_eq!(found_ns, expected_ns, "{form}, {n_chunks} chunks of {chunk_bytes} bytes");
+        }
+    }
+}
+
+/// SK-21: two workers have a chunk each, and the master serves them behind each other.
+#[test]
+fn two_workers_take_half_of_the_rounds_of_one() {
+    let machine = machines::flat();
+    let [message_ns, copy_ns] = [message_ns(&machine, 1, 8), copy_ns(&machine, 8)];
+    let [send_ns, recv_ns] =
+        [law(&machine, 8).o_send_ps, law(&machine, 8).o_recv_ps].map(|ps| ps as f64 / 1000.0);
+    for rounds in [1_u64, 2, 5] {
+        // The first of both is served again while the other one waits, and its end while the last does.
+        let of_first_ns = rounds as f64 * (2.0 * message_ns + copy_ns);
+        let expected_ns = of_first_ns + recv_ns + copy_ns + 2.0 * send_ns;
+        let values = [2 * rounds, 16 * rounds];
+        let found_ns = time_ns((&machine, 3), "skampi/master_worker_recv_any", &values);
+        assert_eq!(found_ns, expected_ns, "{rounds} rounds");
+    }
+}
+
+/// SK-25: collectives by hand.
+#[test]
+fn collectives_by_hand_take_their_messages_behind_each_other() {
+    let machine = machines::flat();
+    let recv_ns = law(&machine, 0).o_recv_ps as f64 / 1000.0;
+    for n_ranks in [2_usize, 3, 5, 8] {
+        for n_bytes in [0, 8, 100] {
+            let of = |id: &str, values: &[u64]| time_ns((&machine, n_ranks), id, values);
+            // All parts arrive at once, and rank 0 takes them in turn.
+            let expected_ns = message_ns(&machine, 1, n_bytes) + (n_ranks - 2) as f64 * recv_ns;
+            let found_ns = of("skampi/gatherv_send_recv", &[n_bytes]);
+            assert_eq!(found_ns, expected_ns, "{n_bytes} on {n_ranks}");
+        }
+    }
+    // To rank 0 and back along a binomial tree, as the algorithm of the library.
+    for (n_ranks, rounds) in [(2, 1.0), (4, 2.0), (8, 3.0)] {
+        let found_ns = time_ns((&machine, n_ranks), "skampi/reduce_bcast", &[2, 0, 8]);
+        assert_eq!(found_ns, 2.0 * rounds * message_ns(&machine, 1, 8), "{n_ranks}");
+    }
+}
+
+/// SKaMPI 5: a late rank delays those who wait for it. What waits for a late root has arrived meanwhile.
+#[test]
+fn a_late_rank_delays_a_collective_by_its_delay_or_less() {
+    let machine = machines::flat();
+    let of = |id: &str, late_rank, delay_us| {
+        let linear = algorithm(id, "linear");
+        time_ns((&machine, 2), id, &[linear, late_rank, delay_us, 8])
+    };
+    for (id, late_rank, is_hidden) in [
+        ("skampi/delayed_alltoall", 0, false),
+        ("skampi/delayed_alltoall", 1, false),
+        ("skampi/delayed_gather", 1, false),
+        ("skampi/delayed_gather", 0, true),
+    ] {
+        let [at_once_ns, late_ns, later_ns] = [0, 50, 1050].map(|us| of(id, late_rank, us));
+        assert_eq!(later_ns - late_ns, 1e6, "{id} {late_rank}");
+        let hidden_ns = at_once_ns + 50_000.0 - late_ns;
+        // The way of the message, up to its receive.
+        let recv_ns = law(&machine, 8).o_recv_ps as f64 / 1000.0;
+        let way_ns = message_ns(&machine, 1, 8) - recv_ns;
+        assert_eq!(hidden_ns, if is_hidden { way_ns } else { 0.0 }, "{id} {late_rank}");
+    }
+}
+
+/// SK-23: the simulator charges probes and readings of the clock.
+#[test]
+fn a_probe_and_a_reading_take_what_the_machine_says() {
+    let mut machine = machines::flat();
+    machine.node.poll_ps = 7_000_000;
+    assert_eq!(time_ns((&machine, 2), "skampi/iprobe", &[]), 7000.0);
+    // One reading, and that of the end of the interval.
+    assert_eq!(time_ns((&machines::busy(), 2), "skampi/wtime", &[]), 2.0 * 40.0);
 }

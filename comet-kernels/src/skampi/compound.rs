@@ -1,0 +1,393 @@
+//! Collectives by hand: time of two calls, or of messages, that do what one call of the library
+//! does.
+//!
+//! **Source**: SKaMPI (R. Reussner, P. Sanders, J. L. Traff), section 3.1, types 37, 44, 45 and
+//! 46; MPI-4.1 sections 6.5, 6.9 and 6.10.
+//!
+//! **Pattern**, with the number of the type and the kernel of the one call
+//! ```text
+//!   reduce_bcast         37   Reduce to rank 0; Bcast from it                imb/allreduce
+//!   reduce_scatterv      44   Reduce to rank 0; Scatterv of the sum          imb/reduce_scatter
+//!   gatherv_send_recv    45   each rank Send; rank 0 Recv, in their order    imb/gatherv
+//!   gatherv_isend_irecv  46   each rank Isend, Wait; rank 0 Irecv of each, Waitall
+//! ```
+//! **Timed** (all ranks): the calls. Buffers, plans and test data are made before. Rank 0 copies
+//! its own part of a gather.
+//!
+//! **Reports**: time from the first start to the last finish over all ranks.
+//!
+//! **Rate**: `length_bytes` / time, and the algorithm and bus bandwidths, as of the one call.
+//!
+//! **Parameters**: `length_bytes` of one message as in the one call: the vector of reduce_bcast,
+//! the part of each rank elsewhere. `element` and `operator` of reductions.
+//!
+//! **Verified by**: contents on every rank as of the one call, over spoiled buffers with canaries
+//! on both sides; parts of uneven lengths; length and source of each message of a gather.
+//!
+//! **Caution**: reduce and bcast are the calls of the transport; `imb/allreduce` with the
+//! algorithm reduce_bcast, and `imb/reduce_scatter` with reduce_scatterv, are the same by
+//! messages of a binomial tree. A gather by blocked receives takes messages in the order of their
+//! ranks, whichever arrives first.
+
+use comet_core::collective::data::{compare, fill};
+use comet_core::collective::{Collective, Kind, Parts, Prepared};
+use comet_core::kernel::prelude::*;
+use comet_core::transport::{Room, Work};
+
+use crate::axes::DOUBLING;
+use crate::calls::Form::{Even, Uneven};
+use crate::calls::{
+    BY_ELEMENT, BY_OPERATOR, Spec, VECTORS, collective, moved_bytes, part_bytes, rates_of, reducer,
+    spec, whole,
+};
+use crate::guarded::Guarded;
+
+/// One of the kernels, by its steps; see the [module](self).
+pub(crate) struct Compound<S>(pub(crate) S);
+
+/// The steps of one kernel.
+pub(crate) trait Steps: Sync + 'static {
+    /// The one call that does the same, with the name of the kernel.
+    const SPEC: Spec;
+    /// What its steps need between two runs.
+    type Made<T: Transport>;
+
+    /// The steps that do `call`.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>>;
+
+    /// Carries them out, from input to output, with memory between.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run<T: Transport>(t: &T, made: &mut Self::Made<T>, memory: [&mut [u8]; 3]) -> Result<()>;
+
+    /// Checks what the output does not show.
+    fn check<T: Transport>(made: &Self::Made<T>, check: &mut Checker) {
+        let _ = (made, check);
+    }
+}
+
+/// Reduce and broadcast.
+pub(crate) struct ReduceBcast;
+
+impl Steps for ReduceBcast {
+    const SPEC: Spec = spec(
+        "reduce_bcast",
+        Kind::Allreduce,
+        Even,
+        "Sum of the vectors of all ranks on each, by a reduce and a broadcast",
+        &["SKaMPI:37", "SKaMPI:MPI_Allreduce_using_Reduce_Bcast"],
+    );
+    type Made<T: Transport> = [Prepared<T>; 2];
+
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
+        let of = |kind| Collective::new(kind, call.parts().clone()).with_reducer(call.by());
+        let t = cx.transport();
+        Ok([
+            Prepared::new(t, of(Kind::Reduce), None)?,
+            Prepared::new(t, of(Kind::Broadcast), None)?,
+        ])
+    }
+
+    #[inline]
+    fn run<T: Transport>(
+        t: &T,
+        [reduce, broadcast]: &mut Self::Made<T>,
+        [input, _, output]: [&mut [u8]; 3],
+    ) -> Result<()> {
+        reduce.run(t, [input, &mut *output])?;
+        broadcast.run(t, [&mut [], output])
+    }
+}
+
+/// Reduce and scatter.
+pub(crate) struct ReduceScatterv;
+
+impl Steps for ReduceScatterv {
+    const SPEC: Spec = spec(
+        "reduce_scatterv",
+        Kind::ReduceScatter,
+        Uneven,
+        "Sum of all vectors, a part on each rank, by a reduce and a scatter",
+        &["SKaMPI:44", "SKaMPI:MPI_Reduce_Scatterv"],
+    );
+    type Made<T: Transport> = [Prepared<T>; 2];
+
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
+        let (t, parts) = (cx.transport(), call.parts());
+        let vector = Parts::Equal(parts.total(t.n_ranks()));
+        let reduce = Collective::new(Kind::Reduce, vector).with_reducer(call.by());
+        let scatter = Collective::new(Kind::Scatter, parts.clone());
+        Ok([Prepared::new(t, reduce, None)?, Prepared::new(t, scatter, None)?])
+    }
+
+    #[inline]
+    fn run<T: Transport>(
+        t: &T,
+        [reduce, scatter]: &mut Self::Made<T>,
+        [input, between, output]: [&mut [u8]; 3],
+    ) -> Result<()> {
+        reduce.run(t, [input, &mut *between])?;
+        scatter.run(t, [between, output])
+    }
+}
+
+/// Messages of a gather.
+pub(crate) struct Messages<T: Transport> {
+    rank: Rank,
+    root: Rank,
+    parts: Parts,
+    tag: Tag,
+    /// Lengths of what arrived from each rank, on the root.
+    arrived_bytes: Vec<Option<usize>>,
+    /// Memory of the receives between two runs.
+    receives: Room<T::RecvOp<'static>>,
+}
+
+impl<T: Transport> Messages<T> {
+    fn new(cx: &Context<'_, T>, call: &Collective) -> Self {
+        let (n_ranks, parts) = (cx.transport().n_ranks(), call.parts().clone());
+        let (rank, root, tag) = (cx.rank(), call.root(), cx.tag(0));
+        Self {
+            rank,
+            root,
+            parts,
+            tag,
+            arrived_bytes: vec![None; n_ranks],
+            receives: Room::of(n_ranks),
+        }
+    }
+
+    /// What this rank gives.
+    fn own<'a>(&self, input: &'a [u8]) -> &'a [u8] {
+        &input[..self.parts.length(self.rank)]
+    }
+
+    fn check(&self, check: &mut Checker) {
+        let of_others =
+            self.arrived_bytes.iter().enumerate().filter(|(from, _)| *from != self.root);
+        for (from, arrived) in of_others.filter(|_| self.rank == self.root) {
+            check.length(*arrived, self.parts.length(from), &format!("the part of rank {from}"));
+        }
+    }
+}
+
+/// Copies the part of the root to its place.
+#[inline]
+fn copy<T: Transport>(t: &T, from: &[u8], to: &mut [u8]) {
+    let bytes = from.len();
+    t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
+        to.copy_from_slice(from);
+    });
+}
+
+/// A gather by blocked messages.
+pub(crate) struct SendRecv;
+
+impl Steps for SendRecv {
+    const SPEC: Spec = spec(
+        "gatherv_send_recv",
+        Kind::Gather,
+        Uneven,
+        "A part of each rank to the root, by blocked messages in their order",
+        &["SKaMPI:45", "SKaMPI:MPI_Gather_using_Send_Recv"],
+    );
+    type Made<T: Transport> = Messages<T>;
+
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
+        Ok(Messages::new(cx, call))
+    }
+
+    #[inline]
+    fn run<T: Transport>(
+        t: &T,
+        made: &mut Self::Made<T>,
+        [input, _, output]: [&mut [u8]; 3],
+    ) -> Result<()> {
+        if made.rank != made.root {
+            return t.blocked_send(made.root, made.tag, made.own(input));
+        }
+        copy(t, made.own(input), &mut output[made.parts.of(made.root)]);
+        let Messages { root, parts, tag, arrived_bytes, .. } = made;
+        for (from, arrived) in arrived_bytes.iter_mut().enumerate().filter(|(from, _)| from != root)
+        {
+            let status = t.blocked_recv(Source::Rank(from), *tag, &mut output[parts.of(from)])?;
+            *arrived = status.length_from(from);
+        }
+        Ok(())
+    }
+
+    fn check<T: Transport>(made: &Self::Made<T>, check: &mut Checker) {
+        made.check(check);
+    }
+}
+
+/// A gather by unblocked messages.
+pub(crate) struct IsendIrecv;
+
+impl Steps for IsendIrecv {
+    const SPEC: Spec = spec(
+        "gatherv_isend_irecv",
+        Kind::Gather,
+        Uneven,
+        "A part of each rank to the root, by unblocked messages, all at once",
+        &["SKaMPI:46", "SKaMPI:MPI_Gather_using_Isend_Irecv_Waitall"],
+    );
+    type Made<T: Transport> = Messages<T>;
+
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
+        Ok(Messages::new(cx, call))
+    }
+
+    #[inline]
+    fn run<T: Transport>(
+        t: &T,
+        made: &mut Self::Made<T>,
+        [input, _, output]: [&mut [u8]; 3],
+    ) -> Result<()> {
+        let own = made.own(input);
+        let Messages { rank, root, parts, tag, arrived_bytes, receives } = made;
+        if rank != root {
+            return t.scope(|s| s.unblocked_send(*root, *tag, own)?.wait());
+        }
+        // The root is rank 0, so that its part is the first, and the parts follow each other.
+        let (own_place, mut places) = output.split_at_mut(own.len());
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(receives));
+            for from in 1..arrived_bytes.len() {
+                let (place, rest) = std::mem::take(&mut places).split_at_mut(parts.length(from));
+                places = rest;
+                pending.push(s.unblocked_recv(Source::Rank(from), *tag, place)?);
+            }
+            copy(t, own, own_place);
+            pending.wait_each(|number, (status, _)| {
+                arrived_bytes[number + 1] = status.length_from(number + 1);
+            })?;
+            *receives = pending.into_room()?;
+            Ok(())
+        })
+    }
+
+    fn check<T: Transport>(made: &Self::Made<T>, check: &mut Checker) {
+        made.check(check);
+    }
+}
+
+/// A call, and the steps that do the same.
+type WithSteps<T, S> = (Collective, <S as Steps>::Made<T>);
+
+/// One rank's part.
+pub(crate) struct Part<T: Transport, S: Steps> {
+    at: (Rank, usize),
+    /// What is timed, and the same with uneven parts.
+    timed: WithSteps<T, S>,
+    uneven: Option<WithSteps<T, S>>,
+    input: Guarded<T::Buffer>,
+    output: Guarded<T::Buffer>,
+    /// What lies between two steps, on the root.
+    between: T::Buffer,
+}
+
+impl<T: Transport, S: Steps> Part<T, S> {
+    fn new(cx: &Context<'_, T>, case: &Case) -> Result<Self> {
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
+        let length = |of: Rank| part_bytes(&S::SPEC, case, of, n_ranks);
+        let unit = case.unit();
+        let shorter = |of: Rank| whole(length(of), unit) * (of % 3) / 2 * unit;
+        let of = |length: &dyn Fn(Rank) -> usize| -> Result<WithSteps<T, S>> {
+            let call = collective(&S::SPEC, case, length, n_ranks);
+            let made = S::make(cx, &call)?;
+            Ok((call, made))
+        };
+        let timed = of(&length)?;
+        let uneven = (S::SPEC.form == Uneven).then(|| of(&shorter)).transpose()?;
+        let input_bytes = timed.0.input_bytes(rank, n_ranks);
+        let is_between = S::SPEC.kind == Kind::ReduceScatter && rank == cx.root();
+        Ok(Self {
+            at: (rank, n_ranks),
+            input: Guarded::new(cx, input_bytes)?,
+            output: Guarded::new(cx, timed.0.output_bytes(rank, n_ranks))?,
+            between: cx.message(if is_between { input_bytes } else { 0 })?,
+            timed,
+            uneven,
+        })
+    }
+
+    fn check_of(&mut self, is_timed: bool, check: &mut Checker) {
+        let of = if is_timed { Some(&self.timed) } else { self.uneven.as_ref() };
+        let Some((call, made)) = of else { return };
+        compare(call, self.at, self.output.bytes(), check);
+        S::check(made, check);
+        self.input.check(check, "the input");
+        self.output.check(check, "the output");
+    }
+}
+
+impl<T: Transport, S: Steps> Operation<T> for Part<T, S> {
+    fn fill(&mut self, seeds: Seeds) {
+        fill(&self.timed.0, self.at, seeds, [self.input.bytes(), self.output.bytes()]);
+        pattern::spoil(&mut self.between, seeds.of(0, self.at.0));
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        let Self { timed: (_, made), input, output, between, .. } = self;
+        S::run(t, made, [input.bytes(), between, output.bytes()])
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.check_of(true, check);
+    }
+
+    /// What is timed, and the same with uneven parts.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        self.run(t)?;
+        self.check_of(true, check);
+        let Self { at, uneven, input, output, between, .. } = self;
+        if let Some((call, made)) = uneven {
+            fill(call, *at, check.seeds(), [input.bytes(), output.bytes()]);
+            S::run(t, made, [input.bytes(), between, output.bytes()])?;
+        }
+        self.check_of(false, check);
+        Ok(())
+    }
+}
+
+impl<T: Transport, S: Steps> Pattern<T> for Compound<S> {
+    const INFO: KernelInfo = KernelInfo {
+        name: S::SPEC.name,
+        file: include_str!("compound.rs"),
+        summary: S::SPEC.summary,
+        aliases: S::SPEC.aliases,
+        axes: if S::SPEC.kind.is_reduction() {
+            const { &[BY_ELEMENT, BY_OPERATOR, VECTORS] }
+        } else {
+            const { &[DOUBLING] }
+        },
+        series: &[Series::completion("call")
+            .moving(|case, world| Some(moved_bytes(&S::SPEC, case, world.n_ranks)))
+            .rated(rates_of(&S::SPEC))],
+        admits: |case, world| {
+            world.require_ranks(2)?;
+            if S::SPEC.kind.is_reduction() { reducer(case).map(drop) } else { Ok(()) }
+        },
+        bytes_per_rank: |case, world| {
+            let n_vectors = match S::SPEC.kind {
+                Kind::Allreduce => 2,
+                Kind::ReduceScatter => 2 * world.n_ranks as u64 + 1,
+                _ => world.n_ranks as u64 + 1,
+            };
+            case.value(&LENGTH_BYTES).saturating_mul(n_vectors)
+        },
+        ..KernelInfo::collective("skampi")
+    };
+    type Part = Part<T, S>;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        Ok(Some((Duty::Together, Part::new(cx, case)?)))
+    }
+}
