@@ -465,7 +465,7 @@ fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
         ("fft_transpose", "pencils in y ==columns==> pencils in z"),
         ("irregular", "the same on every transport and machine"),
         ("interrupt_receive", "thread 1: receives, counts, answers"),
-        ("active_message", "adds the message to an array of its rank"),
+        ("active_message", "adds the message to an array of its"),
         ("recursive_transpose", "log2(m) start-ups and B log2(m) bytes"),
     ] {
         let page = folder.run(&format!("help patterns/{name}")).code(0).stdout;
