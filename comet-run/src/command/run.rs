@@ -111,14 +111,36 @@ pub(super) fn measure_each(
     let settings = prepare::settings(&first.plan, &origin);
     let bench = Bench::new(world, launcher, backend, job, settings, signals);
     let mut bench = Bench { file, busy_cpus, ..bench };
+    let limit = limit.map(|limit| (started_at, limit));
+    let code = in_turn(tasks.iter().zip(prepared).collect(), &mut bench, &origin, (run_id, limit));
+    // Of a file without a run nothing is left.
+    let path = bench.file.as_ref().and_then(ResultFile::kept);
+    let code = code?;
+    if !output.quiet || code != exit::OK {
+        name_results(path);
+    }
+    let code = conclude(job, path, code)?;
+    job.end_with(code);
+    Ok(code)
+}
+
+/// Measures tasks in turn with `bench`, the first run of which has the id `run_id`, and starts none once the
+/// time of `limit` is over, from its beginning on.
+fn in_turn<'a>(
+    tasks: Vec<(&'a Task<'a>, Planned)>,
+    bench: &mut Bench<'a>,
+    origin: &Origin,
+    (run_id, limit): (String, Option<(SystemTime, Duration)>),
+) -> anyhow::Result<u8> {
     let first_id = Cell::new(Some(run_id));
     let told = RefCell::default();
     let mut code = exit::NOTHING;
-    for (task, Planned { prepared, mut settings }) in tasks.iter().zip(prepared) {
-        if let Some(limit) = limit {
-            let left = limit.saturating_sub(started_at.elapsed().unwrap_or_default());
+    let is_alone = tasks.len() == 1;
+    for (task, Planned { prepared, mut settings }) in tasks {
+        if let Some((start, limit)) = limit {
+            let left = limit.saturating_sub(start.elapsed().unwrap_or_default());
             // All processes end together.
-            if job.agree(u8::from(left.is_zero())) != 0 {
+            if bench.job.agree(u8::from(left.is_zero())) != 0 {
                 terminal::note(&format!(
                     "note: {}not begun: the time of the suite is over",
                     task.of()
@@ -129,35 +151,28 @@ pub(super) fn measure_each(
             let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
             settings.run_budget_ns = Some(settings.run_budget_ns.unwrap_or(left_ns).min(left_ns));
         }
-        let launches = Launches::of(&task.args.plan, &settings, &origin)?;
+        let launches = Launches::of(&task.args.plan, &settings, origin)?;
         (bench.world, bench.settings) = (&task.args.plan.world, settings);
         let runs = Runs {
             args: task.args,
-            bench: &bench,
-            origin: &origin,
+            bench,
+            origin,
             first_id: &first_id,
             told: &told,
             machine: origin.machine().map(|file| &file.machine),
             launches,
             hindrance: Cell::default(),
         };
-        if let Some(name) = task.name.as_ref().filter(|_| !output.quiet) {
+        if let Some(name) = task.name.as_ref().filter(|_| !task.args.output.quiet) {
             terminal::note(name);
         }
         let own = execute::for_each(prepared, |prepared| runs.measure(prepared))?;
-        let is_alone = tasks.len() == 1;
         let own = if own == exit::NOTHING { runs.explain_nothing(task, is_alone) } else { own };
         code = exit::worse(code, own);
         if exit::gives_up(own) {
             break;
         }
     }
-    let path = bench.file.as_ref().and_then(ResultFile::kept);
-    if !output.quiet || code != exit::OK {
-        name_results(path);
-    }
-    let code = conclude(job, path, code)?;
-    job.end_with(code);
     Ok(code)
 }
 
