@@ -227,7 +227,7 @@ variants_of_remote() { # NAME QUICK COUNTS
 # all columns and tables that it can print.
 variants_of() { # NAME
     local quick='-m 4:16 -i 20 -x 2' check=-c counts=''
-    # Ranks of MPICH spin while they share CPUs, so that the default counts take minutes.
+    # Where ranks share CPUs the default counts take long.
     [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, unblocked ones in parts neither; rows of several pairs
     # lack percentiles. MPICH 4.0 ends a prepared gather or scatter before its data has moved.
@@ -323,6 +323,11 @@ own_options=("--transport=$transport" --quiet --out=none) memory=${TMPDIR:-/tmp}
 scratch=$(mktemp -d -p "$memory")
 [[ $suite != imb-io ]] || own_options+=(--io-dir="$scratch")
 trap clean_up EXIT
+# Both sides alike; Open MPI has an option for it.
+if [[ $family = mpich && $transport = mpi && $ranks -gt $(nproc) ]]; then
+    gcc -shared -fPIC -o "$scratch/yield.so" scripts/mpi-yield.c
+    export LD_PRELOAD=$scratch/yield.so
+fi
 tr , '\n' <<<"$sizes" >"$scratch/lengths"
 printf '%s\n' '# Source, Destination' '0, 1' '1, 2' '2, 0' '2, 1' >"$scratch/graph"
 # Lengths are counts of bytes, and none is 0.

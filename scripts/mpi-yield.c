@@ -1,6 +1,7 @@
 /* Gives the CPU away whenever the progress engine of MPICH over UCX has found nothing: a library to preload,
- * for scripts/mpi-test.sh, where more ranks than CPUs would spin until the system takes the CPU from them.
- * Open MPI does the same by itself.
+ * for scripts/mpi-test.sh and bench-suites.sh, where more ranks than CPUs would spin until the system takes the
+ * CPU from them.
+ * Open MPI does the same by itself, or with mpi_yield_when_idle.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
