@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `0,1..4Mi*2` is 0, 1, 2, 4 and so on up to 4 MiB. The factor `sqrt2` doubles in two steps, each
-//! rounded to the nearest count, as in sweeps of `SKaMPI`: `1..8*sqrt2` is 1, 2, 3, 4, 6, 8. `K M G` and `Ki Mi Gi` are powers of 1024, as
-//! HPC users write them; `kB MB GB` are powers of 1000, `KiB MiB GiB` of 1024, `B` is one byte.
+//! rounded to the nearest count, as in sweeps of `SKaMPI`: `1..8*sqrt2` is 1, 2, 3, 4, 6, 8.
+//! `K M G` and `Ki Mi Gi` are powers of 1024, as HPC users write them; `kB MB GB` are powers of 1000, `KiB MiB GiB` of 1024, `B` is one byte.
 //! A range to a `max` below its start is its start alone, so that `1..max` on ranks without any
 //! distance gives a case which the kernel refuses with its reason.
 
@@ -96,17 +96,23 @@ fn push_item(values: &mut Vec<u64>, item: &str, max: Option<u64>) -> Result<(), 
     if from > to {
         return Err(SweepError(format!("'{item}' runs backwards (write {to}..{from})")));
     }
-    if step.trim() == "*sqrt2" && from > 0 {
+    let is_endless = || {
+        SweepError(format!(
+            "'{item}' would never end (a factor is at least 2 and starts above 0, a step is at \
+             least 1, as in 0,1..4Mi*2)"
+        ))
+    };
+    let grows_by_factor = step.starts_with('*');
+    if grows_by_factor && from == 0 {
+        return Err(is_endless());
+    }
+    if step.trim() == "*sqrt2" {
         values.extend(by_root_of_two(from, to));
         return Ok(());
     }
-    let factor = if step.trim() == "*sqrt2" { "*0" } else { step };
-    let (grows_by_factor, step) = (factor.starts_with('*'), count(&factor[1..])?);
-    if step < if grows_by_factor { 2 } else { 1 } || (grows_by_factor && from == 0) {
-        return Err(SweepError(format!(
-            "'{item}' would never end (a factor is at least 2 and starts above 0, a step is at \
-             least 1, as in 0,1..4Mi*2)"
-        )));
+    let step = count(&step[1..])?;
+    if step < if grows_by_factor { 2 } else { 1 } {
+        return Err(is_endless());
     }
     let mut value = from;
     while value <= to && values.len() <= MAX_VALUES {

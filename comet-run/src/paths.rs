@@ -2,7 +2,7 @@
 //! replaced.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
@@ -25,6 +25,25 @@ pub(crate) fn refuse_device(path: &Path) -> anyhow::Result<()> {
     }
     let path = path.display();
     Err(exit::usage(format!("{path} is a device, expected a file or a pipe (name another file)")))
+}
+
+/// The text of the file `path`; other bytes than UTF-8 are no obstacle.
+pub(crate) fn text_of(path: &Path) -> anyhow::Result<String> {
+    refuse_device(path)?;
+    let file = File::open(path).map_err(|error| unread(path, &error))?;
+    text_in(path, file)
+}
+
+/// The text in `input`, which the user calls `path`.
+pub(crate) fn text_in(path: &Path, mut input: impl Read) -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    input.read_to_end(&mut text).map_err(|error| unread(path, &error))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
+    let path = path.display();
+    exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
 }
 
 /// Writes `bytes` to a new file beside `path`, and gives it that name, so that an old file stays

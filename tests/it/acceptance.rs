@@ -452,8 +452,8 @@ fn all_data_of_the_message_passing_part_arrived_right() {
     assert!(records.points().all(|point| point["status"] == "ok"));
 }
 
-/// CM-91, CM-92 and CM-94: the thesis wishes for interrupt-driven receives and active messages, for more patterns of scientific computing (section 6.1) and for a
-/// transpose by divide and conquer (section 3.3.10).
+/// CM-91, CM-92 and CM-94: the thesis wishes for interrupt-driven receives and active messages, for more patterns
+/// of scientific computing (section 6.1) and for a transpose by divide and conquer (section 3.3.10).
 #[test]
 fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
     let folder = Folder::new();

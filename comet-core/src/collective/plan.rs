@@ -97,9 +97,7 @@ impl Step {
     /// The work that it is.
     pub(super) fn work(self) -> Work {
         match self {
-            Self::Copy { into: Span { length: bytes, .. }, .. } => {
-                Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }
-            }
+            Self::Copy { into, .. } => Work::copy(into.length),
             Self::Combine { into, .. } => {
                 Work::Reduce { n: into.length.div_ceil(size_of::<f64>()) }
             }

@@ -141,8 +141,7 @@ impl Touch {
         if self == Self::Received {
             return;
         }
-        let bytes = message.len();
-        t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
+        t.compute(Work::copy(message.len()), || {
             // The compiler does not know that it is the same byte.
             let same = black_box(0);
             for line in message.chunks_mut(LINE_BYTES) {

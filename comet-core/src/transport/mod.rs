@@ -24,6 +24,7 @@ pub mod lane;
 mod prepared;
 mod raw;
 mod requests;
+mod require;
 mod scope;
 mod types;
 
@@ -36,6 +37,7 @@ pub use prepared::{
 };
 pub use raw::{NoPrepared, Pending, RawPrepared, RawTransport};
 pub use requests::{Requests, Room};
+pub use require::{require_destination, require_rank, require_source};
 pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, SendMode, Source, Status, Tag, Usage, Work};
 
@@ -469,8 +471,7 @@ pub trait Transport: RawTransport + Sized {
                 TransportError::no_room(bytes, room_bytes).on_rank(self.global_rank(self.rank()))
             );
         };
-        let work = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
-        self.compute(work, || copy.copy_from_slice(message));
+        self.compute(Work::copy(bytes), || copy.copy_from_slice(message));
         self.blocked_exchange(destination, copy, source, message, tag)
     }
 
@@ -575,54 +576,4 @@ pub trait Transport: RawTransport + Sized {
     fn annotate(&self, activity: &str, expected_ns: u64) {
         let _ = (activity, expected_ns);
     }
-}
-
-/// Refuses a rank that does not exist; backends use this before they start anything.
-///
-/// # Errors
-/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank.
-#[inline]
-pub fn require_rank<T: Transport>(t: &T, rank: Rank) -> Result<()> {
-    if rank < t.n_ranks() {
-        return Ok(());
-    }
-    Err(TransportError::no_such_rank(rank, t.n_ranks()).on_rank(t.global_rank(t.rank())))
-}
-
-/// Refuses a destination that does not exist, and any tag, which no message has; see [`require_rank`].
-///
-/// # Errors
-/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) in both cases.
-#[inline]
-pub fn require_destination<T: Transport>(t: &T, destination: Rank, tag: Tag) -> Result<()> {
-    if tag.is_any() {
-        let text = "a send names its tag, any tag is for receives and probes (use Tag::new)";
-        return Err(refused(t, text));
-    }
-    require_rank(t, destination)
-}
-
-/// Refuses a source that does not exist, and any tag from any source; see [`require_rank`].
-///
-/// # Errors
-/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if there is no such rank, or if
-/// neither source nor tag are named.
-#[inline]
-pub fn require_source<T: Transport>(t: &T, source: Source, tag: Tag) -> Result<()> {
-    match source {
-        Source::Rank(rank) => require_rank(t, rank),
-        // It could take what the driver sends.
-        Source::Any if tag.is_any() => {
-            let text = "a receive of any tag names its source (use Source::Rank, or name the tag)";
-            Err(refused(t, text))
-        }
-        Source::Any => Ok(()),
-    }
-}
-
-/// Error of a call whose arguments do not go together.
-#[cold]
-fn refused<T: Transport>(t: &T, text: &'static str) -> TransportError {
-    let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
-    error.on_rank(t.global_rank(t.rank()))
 }

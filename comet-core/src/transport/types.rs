@@ -207,6 +207,13 @@ pub enum Work {
     },
 }
 
+impl Work {
+    /// A copy of `bytes` bytes in one piece.
+    pub const fn copy(bytes: usize) -> Self {
+        Self::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }
+    }
+}
+
 /// What a transport's clock is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockInfo {

@@ -32,8 +32,9 @@
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Kind, Parts, Prepared};
 use comet_core::kernel::prelude::*;
-use comet_core::transport::{Room, Work};
+use comet_core::transport::Room;
 
+use super::copy;
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Uneven};
 use crate::calls::{
@@ -166,52 +167,11 @@ impl<T: Transport> Messages<T> {
         &input[..self.parts.length(self.rank)]
     }
 
-    fn check(&self, check: &mut Checker) {
-        let of_others =
-            self.arrived_bytes.iter().enumerate().filter(|(from, _)| *from != self.root);
-        for (from, arrived) in of_others.filter(|_| self.rank == self.root) {
-            check.length(*arrived, self.parts.length(from), &format!("the part of rank {from}"));
-        }
-    }
-}
-
-/// Copies the part of the root to its place.
-#[inline]
-fn copy<T: Transport>(t: &T, from: &[u8], to: &mut [u8]) {
-    let bytes = from.len();
-    t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
-        to.copy_from_slice(from);
-    });
-}
-
-/// A gather by blocked messages.
-pub(crate) struct SendRecv;
-
-impl Steps for SendRecv {
-    const SPEC: Spec = spec(
-        "gatherv_send_recv",
-        Kind::Gather,
-        Uneven,
-        "A part of each rank to the root, by blocked messages in their order",
-        &["SKaMPI:45", "SKaMPI:MPI_Gather_using_Send_Recv"],
-    );
-    type Made<T: Transport> = Messages<T>;
-
-    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
-        Ok(Messages::new(cx, call))
-    }
-
+    /// The root's: its own part to its place, then each message by a blocked receive.
     #[inline]
-    fn run<T: Transport>(
-        t: &T,
-        made: &mut Self::Made<T>,
-        [input, _, output]: [&mut [u8]; 3],
-    ) -> Result<()> {
-        if made.rank != made.root {
-            return t.blocked_send(made.root, made.tag, made.own(input));
-        }
-        copy(t, made.own(input), &mut output[made.parts.of(made.root)]);
-        let Messages { root, parts, tag, arrived_bytes, .. } = made;
+    fn receive_in_turn(&mut self, t: &T, own: &[u8], output: &mut [u8]) -> Result<()> {
+        let Self { root, parts, tag, arrived_bytes, .. } = self;
+        copy(t, own, &mut output[parts.of(*root)]);
         for (from, arrived) in arrived_bytes.iter_mut().enumerate().filter(|(from, _)| from != root)
         {
             let status = t.blocked_recv(Source::Rank(from), *tag, &mut output[parts.of(from)])?;
@@ -220,39 +180,10 @@ impl Steps for SendRecv {
         Ok(())
     }
 
-    fn check<T: Transport>(made: &Self::Made<T>, check: &mut Checker) {
-        made.check(check);
-    }
-}
-
-/// A gather by unblocked messages.
-pub(crate) struct IsendIrecv;
-
-impl Steps for IsendIrecv {
-    const SPEC: Spec = spec(
-        "gatherv_isend_irecv",
-        Kind::Gather,
-        Uneven,
-        "A part of each rank to the root, by unblocked messages, all at once",
-        &["SKaMPI:46", "SKaMPI:MPI_Gather_using_Isend_Irecv_Waitall"],
-    );
-    type Made<T: Transport> = Messages<T>;
-
-    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
-        Ok(Messages::new(cx, call))
-    }
-
+    /// The root's: a receive for each message, then its own part to its place.
     #[inline]
-    fn run<T: Transport>(
-        t: &T,
-        made: &mut Self::Made<T>,
-        [input, _, output]: [&mut [u8]; 3],
-    ) -> Result<()> {
-        let own = made.own(input);
-        let Messages { rank, root, parts, tag, arrived_bytes, receives } = made;
-        if rank != root {
-            return t.scope(|s| s.unblocked_send(*root, *tag, own)?.wait());
-        }
+    fn receive_at_once(&mut self, t: &T, own: &[u8], output: &mut [u8]) -> Result<()> {
+        let Self { parts, tag, arrived_bytes, receives, .. } = self;
         // The root is rank 0, so that its part is the first, and the parts follow each other.
         let (own_place, mut places) = output.split_at_mut(own.len());
         t.scope(|s| {
@@ -269,6 +200,57 @@ impl Steps for IsendIrecv {
             *receives = pending.into_room()?;
             Ok(())
         })
+    }
+
+    fn check(&self, check: &mut Checker) {
+        let of_others =
+            self.arrived_bytes.iter().enumerate().filter(|(from, _)| *from != self.root);
+        for (from, arrived) in of_others.filter(|_| self.rank == self.root) {
+            check.length(*arrived, self.parts.length(from), &format!("the part of rank {from}"));
+        }
+    }
+}
+
+/// A gather by messages: blocked ones in their order, or (`UNBLOCKED`) all at once.
+pub(crate) struct Gather<const UNBLOCKED: bool>;
+
+impl<const UNBLOCKED: bool> Steps for Gather<UNBLOCKED> {
+    const SPEC: Spec = if UNBLOCKED {
+        spec(
+            "gatherv_isend_irecv",
+            Kind::Gather,
+            Uneven,
+            "A part of each rank to the root, by unblocked messages, all at once",
+            &["SKaMPI:46", "SKaMPI:MPI_Gather_using_Isend_Irecv_Waitall"],
+        )
+    } else {
+        spec(
+            "gatherv_send_recv",
+            Kind::Gather,
+            Uneven,
+            "A part of each rank to the root, by blocked messages in their order",
+            &["SKaMPI:45", "SKaMPI:MPI_Gather_using_Send_Recv"],
+        )
+    };
+    type Made<T: Transport> = Messages<T>;
+
+    fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>> {
+        Ok(Messages::new(cx, call))
+    }
+
+    #[inline]
+    fn run<T: Transport>(
+        t: &T,
+        made: &mut Self::Made<T>,
+        [input, _, output]: [&mut [u8]; 3],
+    ) -> Result<()> {
+        let (own, to, tag) = (made.own(input), made.root, made.tag);
+        match (made.rank == to, UNBLOCKED) {
+            (false, false) => t.blocked_send(to, tag, own),
+            (false, true) => t.scope(|s| s.unblocked_send(to, tag, own)?.wait()),
+            (true, false) => made.receive_in_turn(t, own, output),
+            (true, true) => made.receive_at_once(t, own, output),
+        }
     }
 
     fn check<T: Transport>(made: &Self::Made<T>, check: &mut Checker) {

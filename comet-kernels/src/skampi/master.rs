@@ -4,9 +4,10 @@
 use std::ops::Range;
 
 use comet_core::kernel::prelude::*;
-use comet_core::transport::{Room, Work};
+use comet_core::transport::Room;
 
 use super::completion::Wait;
+use super::copy;
 use super::master_worker::Form;
 
 /// A vector in pieces, as even as they can be.
@@ -157,7 +158,8 @@ impl<T: Transport> Master<T> {
             while books.n_back < pieces.n {
                 let status = t.blocked_recv(Source::Any, tags.back, scratch)?;
                 if let Some(chunk) = books.take_back(status) {
-                    place(t, scratch, &mut result[pieces.range(chunk)]);
+                    let place = &mut result[pieces.range(chunk)];
+                    copy(t, &scratch[..place.len()], place);
                 }
                 serve(books, status.source)?;
             }
@@ -236,15 +238,6 @@ impl<T: Transport> Master<T> {
         let n_of = |worker| given_to.iter().filter(|of| **of == worker).count() as f64;
         check.values(&mut self.claimed, n_of, |worker| worker > 0, "chunks of each worker");
     }
-}
-
-/// Copies the front of `from` to `to`, its place.
-#[inline]
-fn place<T: Transport>(t: &T, from: &[u8], to: &mut [u8]) {
-    let bytes = to.len();
-    t.compute(Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes }, || {
-        to.copy_from_slice(&from[..bytes]);
-    });
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod master_worker;
 mod pingpong;
 
 use comet_core::kernel::prelude::*;
+use comet_core::transport::Work;
 
 use crate::Suite;
 use completion::{Completion, WaitAny, WaitSome};
@@ -46,8 +47,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(MasterWorker(master_worker::Bsend)),
             &Timed(Compound(compound::ReduceBcast)),
             &Timed(Compound(compound::ReduceScatterv)),
-            &Timed(Compound(compound::SendRecv)),
-            &Timed(Compound(compound::IsendIrecv)),
+            &Timed(Compound(compound::Gather::<false>)),
+            &Timed(Compound(compound::Gather::<true>)),
             &Timed(Delayed::<0>),
             &Timed(Delayed::<1>),
             &Timed(Local(local::Wtime)),
@@ -57,6 +58,12 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Local(local::BufferAttach)),
         ]
     }
+}
+
+/// Copies `from` to `to`, which is as long.
+#[inline]
+fn copy<T: Transport>(t: &T, from: &[u8], to: &mut [u8]) {
+    t.compute(Work::copy(from.len()), || to.copy_from_slice(from));
 }
 
 /// Facts that all kernels of the suite share.

@@ -224,10 +224,12 @@ impl RankProcess {
 
     /// Asks its thread number `thread` to hold still; false if there is none.
     fn hold_thread(&self, thread: i32) -> bool {
+        if thread <= 0 || !self.is_there() {
+            return false;
+        }
+        let (process, signal) = (self.0.as_raw(), hold_signal());
         // SAFETY: the call touches no memory, and reaches no thread of another process.
-        let sent =
-            || unsafe { libc::syscall(libc::SYS_tgkill, self.0.as_raw(), thread, hold_signal()) };
-        thread > 0 && self.is_there() && sent() == 0
+        unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) == 0 }
     }
 
     /// Kills it, and this process, unless both have ended in a while.

@@ -1,8 +1,5 @@
 //! `import`: what another benchmark printed, as a result file.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
@@ -18,7 +15,11 @@ use crate::results::create_new;
 
 /// Writes the records of a text.
 pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
-    let text = read(&args.file)?;
+    let stdin = files::is_stdout(&args.file).then(std::io::stdin);
+    let text = match stdin {
+        Some(stdin) => paths::text_in(&args.file, stdin.lock()),
+        None => paths::text_of(&args.file),
+    }?;
     let suite = match &*args.benchmark {
         "osu" => Some(&suite::osu::SUITE),
         "imb" => Some(&suite::imb::SUITE),
@@ -38,20 +39,4 @@ pub(crate) fn import(args: &ImportArgs) -> anyhow::Result<u8> {
     }
     files::write(&args.out, &lines)?;
     Ok(exit::OK)
-}
-
-/// Text of the file `path`, or of standard input; other bytes than UTF-8 are no obstacle.
-fn read(path: &Path) -> anyhow::Result<String> {
-    paths::refuse_device(path)?;
-    let mut text = Vec::new();
-    let result = if files::is_stdout(path) {
-        std::io::stdin().read_to_end(&mut text)
-    } else {
-        File::open(path).and_then(|mut file| file.read_to_end(&mut text))
-    };
-    result.map_err(|error| {
-        let name = path.display();
-        exit::usage(format!("cannot read {name}: {error} (does it exist, and may you read it?)"))
-    })?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }

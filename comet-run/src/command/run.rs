@@ -30,6 +30,7 @@ use crate::prepare::{self, Prepared};
 use crate::results::ResultFile;
 use crate::results::{self, Results};
 use crate::signals::Signals;
+use crate::suite::Entry;
 use crate::terminal;
 use crate::world::Origin;
 
@@ -45,14 +46,14 @@ pub(super) fn measure(
     launcher: Option<&Launcher>,
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
-    measure_each(&[Task { name: None, args }], None, launcher, conclude)
+    measure_each(&[Task { args, entry: None }], None, launcher, conclude)
 }
 
 /// One of the selections that a job measures in turn, into one file.
 pub(super) struct Task<'a> {
-    /// Its name for people, where there are several.
-    pub(super) name: Option<String>,
     pub(super) args: &'a RunArgs,
+    /// The entry of a suite file that it is, and the name of that for people.
+    pub(super) entry: Option<(&'a Entry, String)>,
 }
 
 /// The runs of a task, and the settings of all of them.
@@ -62,7 +63,15 @@ struct Planned {
 }
 
 impl Task<'_> {
+    /// The plan, or its refusal with the line of the suite file.
     fn plan(&self, origin: &Origin) -> anyhow::Result<Planned> {
+        self.planned(origin).map_err(|error| match &self.entry {
+            Some((entry, _)) => entry.explain(&error),
+            None => error,
+        })
+    }
+
+    fn planned(&self, origin: &Origin) -> anyhow::Result<Planned> {
         let Self { args, .. } = self;
         let corrupt = prepare::corrupt(args.inject.as_deref())?;
         let prepared = prepare::prepare(&args.plan, origin)?;
@@ -75,7 +84,7 @@ impl Task<'_> {
 
     /// Start of a sentence about it.
     fn of(&self) -> String {
-        self.name.as_ref().map_or(String::new(), |name| format!("{name}: "))
+        self.entry.as_ref().map_or(String::new(), |(_, name)| format!("{name}: "))
     }
 }
 
@@ -163,7 +172,7 @@ fn in_turn<'a>(
             launches,
             hindrance: Cell::default(),
         };
-        if let Some(name) = task.name.as_ref().filter(|_| !task.args.output.quiet) {
+        if let Some((_, name)) = task.entry.as_ref().filter(|_| !task.args.output.quiet) {
             terminal::note(name);
         }
         let own = execute::for_each(prepared, |prepared| runs.measure(prepared))?;

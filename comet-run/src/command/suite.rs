@@ -16,9 +16,8 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
 use crate::results::create_new;
-use crate::suite::{self, Entry, Suite, builtin, schema};
+use crate::suite::{self, Suite, builtin, schema};
 use crate::terminal;
-use crate::world::Origin;
 
 /// Does what the command line says about suite files; returns the exit code.
 pub(crate) fn suite(command: &SuiteCommand, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -47,25 +46,18 @@ fn read(args: &PlanArgs, name: &str) -> anyhow::Result<Suite> {
     suite::read(&args.select.concat(), &flags)
 }
 
-/// The runs of `entry` on ranks from `origin`.
-fn prepared(entry: &Entry, origin: &Origin) -> anyhow::Result<Vec<Prepared>> {
-    prepare::prepare(&entry.args.plan, origin).map_err(|error| entry.explain(&error))
-}
-
 /// Measures the entries in turn.
 fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let Suite { entries, limit, .. } = read(&args.plan, "run")?;
-    // What the file says is refused with its line, before the job is joined.
-    let world = &entries[0].args.plan.world;
-    let origin = backend::find(world, launcher)?.origin(world, launcher)?;
-    entries.iter().try_for_each(|entry| prepared(entry, &origin).map(|_| ()))?;
     let n = entries.len();
-    let name = |(index, entry): (usize, &Entry)| {
-        let varied = entry.varied.iter().map(|axis| format!(", varied: {axis}"));
-        format!("entry {} ({} of {n}{})", entry.id, index + 1, varied.collect::<String>())
-    };
-    let task = |(index, entry)| Task { name: Some(name((index, entry))), args: &entry.args };
-    let tasks: Vec<Task<'_>> = entries.iter().enumerate().map(task).collect();
+    let tasks: Vec<Task<'_>> = (entries.iter().enumerate())
+        .map(|(index, entry)| {
+            let varied = entry.varied.iter().map(|axis| format!(", varied: {axis}"));
+            let varied: String = varied.collect();
+            let name = format!("entry {} ({} of {n}{varied})", entry.id, index + 1);
+            Task { args: &entry.args, entry: Some((entry, name)) }
+        })
+        .collect();
     run::measure_each(&tasks, limit, launcher, |_, _, code| Ok(code))
 }
 
@@ -81,9 +73,10 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let (mut n_cases, mut most_bytes, mut time) = (0, 0, Some(Duration::ZERO));
     let mut notes = BTreeSet::new();
     for entry in &entries {
-        let run =
-            plan::Run::of(&entry.args.plan, &origin).map_err(|error| entry.explain(&error))?;
-        for Prepared { plan, topology, notes: own, .. } in prepared(entry, &origin)? {
+        let explain = |error| entry.explain(&error);
+        let run = plan::Run::of(&entry.args.plan, &origin).map_err(explain)?;
+        let prepared = prepare::prepare(&entry.args.plan, &origin).map_err(explain)?;
+        for Prepared { plan, topology, notes: own, .. } in prepared {
             notes.extend(own);
             for kernel in &plan {
                 let n_ranks = topology.n_ranks();

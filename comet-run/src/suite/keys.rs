@@ -13,10 +13,12 @@ use crate::cli::{self, Cli, RunArgs};
 use crate::prepare;
 use crate::selection;
 
+/// The key that says whether axes vary by turns.
+pub(super) const VARY: &str = "vary";
 /// Keys of an entry that are no option and no axis.
-pub(super) const OF_ENTRY: [&str; 3] = ["id", "kernel", "vary"];
+pub(super) const OF_ENTRY: [&str; 3] = ["id", "kernel", VARY];
 /// Keys of entries that `[defaults]` may have too.
-pub(super) const OF_DEFAULTS: [&str; 1] = ["vary"];
+pub(super) const OF_DEFAULTS: [&str; 1] = [VARY];
 /// Keys of `[stop]`, with the options that they are; `run` is the time of all entries.
 pub(super) const OF_STOP: [(&str, &str); 6] = [
     ("samples", "samples"),
@@ -76,14 +78,14 @@ impl Keys {
         axes: &[&str],
         of: &str,
     ) -> anyhow::Result<()> {
+        let options: Vec<String> = self.options().into_keys().collect();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
         for (key, item) in table {
             let key = &**key;
             if others.contains(&key) || axes.contains(&key) {
                 continue;
             }
-            if !self.options().contains_key(key) {
-                let options = self.options();
-                let options: Vec<&str> = options.keys().map(String::as_str).collect();
+            if !options.contains(&key) {
                 let known = || others.iter().chain(axes).chain(&options).copied();
                 let guess = selection::guess(key, known());
                 return Err(item.place.refuse(format_args!(

@@ -29,7 +29,7 @@ use crate::cli::values::parse_positive_time;
 use crate::exit;
 use crate::paths;
 use crate::selection;
-use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP};
+use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP, VARY};
 use table::{Item, Place, Table, Tables};
 
 /// Version of the form of suite files.
@@ -38,8 +38,8 @@ const FORMAT: &str = "1";
 const MAX_DEPTH: usize = 16;
 /// Start of the names of built-in files.
 const BUILT_IN: &str = "builtin:";
-/// Words of the key `vary`: each list of values in turn, the others at their first one, or all together.
-const VARY: [&str; 2] = ["one", "all"];
+/// Words of the key [`VARY`]: each list of values in turn, the others at their first one, or all together.
+const VARIED: [&str; 2] = ["one", "all"];
 
 /// A suite, ready to run.
 #[derive(Debug)]
@@ -221,11 +221,11 @@ impl Reader {
         let id = own.get("id").unwrap_or(kernel).word();
         let mut given = layer.given;
         given.extend(own.clone());
-        let is_by_turns = match given.get(OF_DEFAULTS[0]).map(|item| (item.word(), &item.place)) {
+        let is_by_turns = match given.get(VARY).map(|item| (item.word(), &item.place)) {
             None => false,
-            Some((word, _)) if VARY.contains(&&*word) => word == VARY[0],
+            Some((word, _)) if VARIED.contains(&&*word) => word == VARIED[0],
             Some((word, place)) => {
-                let known = VARY.join(" or ");
+                let known = VARIED.join(" or ");
                 return Err(place.refuse(format_args!("'{word}' for vary: it is {known}")));
             }
         };

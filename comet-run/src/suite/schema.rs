@@ -4,8 +4,8 @@ use clap::Arg;
 use comet_core::kernel::Axis;
 use serde_json::{Map, Value, json};
 
-use super::keys::{Keys, OF_STOP};
-use super::{FORMAT, VARY};
+use super::keys::{Keys, OF_STOP, VARY};
+use super::{FORMAT, VARIED};
 use crate::catalogue;
 use crate::selection;
 
@@ -20,7 +20,7 @@ pub(crate) fn schema() -> Value {
     }
     let vary =
         "all: every combination of the values; one: each list in turn, the others at their first";
-    settings.insert("vary".into(), json!({ "enum": VARY, "description": vary }));
+    settings.insert(VARY.into(), json!({ "enum": VARIED, "description": vary }));
     let mut of_entry = settings.clone();
     of_entry
         .insert("id".into(), text("name of the entry, unique; the kernel where it is left out"));

@@ -60,8 +60,7 @@ fn a_mode_adds_what_its_law_says_where_no_message_waits() {
 /// Copy of so many bytes in one piece, in nanoseconds.
 fn copy_ns(machine: &Machine, n_bytes: u64) -> f64 {
     let bytes = usize::try_from(n_bytes).expect("a small chunk");
-    let copy = Work::Copy { bytes, piece_bytes: bytes, stride_bytes: bytes };
-    machine.node.work_ps(copy) as f64 / 1000.0
+    machine.node.work_ps(Work::copy(bytes)) as f64 / 1000.0
 }
 
 /// SK-21: a master with one worker, which has each chunk in turn.

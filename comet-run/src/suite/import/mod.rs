@@ -97,15 +97,5 @@ pub(crate) fn import(path: &Path) -> anyhow::Result<Imported> {
     Ok(imported)
 }
 
-/// The text of the file `path`; bytes that are no UTF-8 are no obstacle.
-fn text_of(path: &Path) -> anyhow::Result<String> {
-    crate::paths::refuse_device(path)?;
-    let bytes = std::fs::read(path).map_err(|error| {
-        let path = path.display();
-        exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
-    })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 #[cfg(test)]
 mod tests;

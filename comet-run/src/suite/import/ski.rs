@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
 use super::functions::{FUNCTIONS, Function, OPERATORS};
-use super::{Imported, Translated, text_of};
+use super::{Imported, Translated};
 use crate::catalogue;
+use crate::paths::text_of;
 use crate::prepare;
 
 /// Size of the buffer where a script sets none, in bytes.

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use super::functions::{FUNCTIONS, Function};
-use super::{Imported, Translated, text_of};
+use super::{Imported, Translated};
+use crate::paths::text_of;
 
 /// Keys of the preamble, and the labels that they are.
 const LABELS: [(&str, &str); 5] = [
