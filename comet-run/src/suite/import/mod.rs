@@ -58,14 +58,15 @@ impl Imported {
 
     /// The text of a suite file that is called `name`.
     pub(crate) fn toml(&self, name: &str) -> String {
-        let mut text = format!("format = 1\nname = {name:?}\n");
+        let mut text = format!("format = 1\nname = {}\n", toml::Value::from(name));
         let mut table = |title: &str, keys: &mut dyn Iterator<Item = (&str, &str)>| {
             let mut keys = keys.peekable();
             if keys.peek().is_some() {
                 write!(text, "\n{title}\n").expect("a string takes any text");
             }
             for (key, value) in keys {
-                writeln!(text, "{key} = {value:?}").expect("a string takes any text");
+                let value = toml::Value::from(value);
+                writeln!(text, "{key} = {value}").expect("a string takes any text");
             }
         };
         table("[machine]", &mut self.labels.iter().map(|(key, value)| (&**key, &**value)));

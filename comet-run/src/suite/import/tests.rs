@@ -130,6 +130,14 @@ fn a_parameter_file_becomes_entries() {
 }
 
 #[test]
+fn a_name_may_have_any_character() {
+    let name = "a\u{200b}\u{7} 'b' \\";
+    let text = format!("begin measurement \"{name}\"\nmeasure comm(2) : Barrier()\n");
+    let (_, entries) = imported("b.ski", &text);
+    assert_eq!(entries, [format!("{name}: comet/barrier procs=2")]);
+}
+
+#[test]
 fn a_text_without_measurements_is_refused() {
     let path = std::env::temp_dir().join(format!("comet-import-none-{}.ski", std::process::id()));
     std::fs::write(&path, "while true\n").unwrap();
