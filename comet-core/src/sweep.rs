@@ -102,16 +102,15 @@ fn push_item(values: &mut Vec<u64>, item: &str, max: Option<u64>) -> Result<(), 
              least 1, as in 0,1..4Mi*2)"
         ))
     };
-    let grows_by_factor = step.starts_with('*');
-    if grows_by_factor && from == 0 {
-        return Err(is_endless());
-    }
     if step.trim() == "*sqrt2" {
+        if from == 0 {
+            return Err(is_endless());
+        }
         values.extend(by_root_of_two(from, to));
         return Ok(());
     }
-    let step = count(&step[1..])?;
-    if step < if grows_by_factor { 2 } else { 1 } {
+    let (grows_by_factor, step) = (step.starts_with('*'), count(&step[1..])?);
+    if step < if grows_by_factor { 2 } else { 1 } || (grows_by_factor && from == 0) {
         return Err(is_endless());
     }
     let mut value = from;
