@@ -329,7 +329,7 @@ impl RawTransport for Mpi {
         while IS_OVER.swap(true, Ordering::Relaxed) {
             thread::sleep(NAP);
         }
-        native::abort((self.on_failure)(&failure, &self.vitals.kept()))
+        native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
     }
 }
 
