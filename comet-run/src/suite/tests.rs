@@ -59,7 +59,7 @@ fn run_args(line: &str) -> RunArgs {
 
 #[test]
 fn every_built_in_file_can_be_planned() {
-    let flags: Vec<OsString> = ["-t", "sim", "-n", "3"].map(Into::into).into();
+    let flags: Vec<OsString> = ["-t", "sim", "-n", "4"].map(Into::into).into();
     for name in builtin::names() {
         let suite = read(&format!("builtin:{name}"), &flags).unwrap();
         assert_eq!(suite.name, name);
@@ -69,8 +69,8 @@ fn every_built_in_file_can_be_planned() {
             let [of_run] = &prepared.unwrap()[..] else { panic!("one number of ranks") };
             let settings = crate::prepare::settings(&entry.args.plan, &origin(entry));
             let hindrance = of_run.hindrance(&settings);
-            // The one kernel of four ranks stands beside others.
-            assert_eq!(hindrance, None, "{name} {}", entry.id);
+            // Simulated machines have no files.
+            assert_eq!(hindrance.is_some(), name == "imb-io", "{name} {}: {hindrance:?}", entry.id);
         }
     }
 }
