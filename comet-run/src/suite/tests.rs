@@ -59,7 +59,7 @@ fn run_args(line: &str) -> RunArgs {
 
 #[test]
 fn every_built_in_file_can_be_planned() {
-    let flags: Vec<OsString> = ["-t", "sim", "-n", "4"].map(Into::into).into();
+    let flags: Vec<OsString> = ["-t", "sim", "-n", "8"].map(Into::into).into();
     for name in builtin::names() {
         let suite = read(&format!("builtin:{name}"), &flags).unwrap();
         assert_eq!(suite.name, name);
