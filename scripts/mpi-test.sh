@@ -204,7 +204,7 @@ has_layouts() { # FAMILY
     with_types 2 osu_alltoallv -m 64:64 -i 2 -x 1 -D "indx:$scratch/blocks"
     grep -q '^MPI_Alltoallv 1 other' "$scratch/types"
     # The transport of ranks that share memory has no such types.
-    ends_with 2 "$comet_run" echo -t shm --layout vector:8:4
+    ends_with 2 "$comet_run" osu/bw -t shm --layout vect:8:4
     prints 1 'needs derived datatypes'
 }
 

@@ -12,7 +12,7 @@ use crate::driver::Pace;
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
-use crate::layout::Blocks;
+use crate::layout::{Blocks, Packing, Way};
 use crate::sample::Sample;
 use crate::sync::{GlobalClock, Skew};
 use crate::topology::Topology;
@@ -113,6 +113,8 @@ pub struct Context<'a, T: Transport> {
     meeting: &'a T,
     /// The blocks of each message, if they have a layout.
     blocks: Option<&'a Blocks>,
+    /// The transport whose library packs them, and the way, where a rank packs them itself.
+    packing: Option<(&'a T, Way)>,
     info: &'static KernelInfo,
     pace: Pace,
     method: Method<'a>,
@@ -140,13 +142,50 @@ impl<'a, T: Transport> Context<'a, T> {
             samples
         };
         let samples = info.series.iter().map(reserved).collect();
-        let (meeting, blocks, usage, all_repeat) = (transport, None, None, false);
-        Self { transport, meeting, blocks, info, pace, method, corrupt, all_repeat, samples, usage }
+        let (meeting, usage, all_repeat) = (transport, None, false);
+        let (blocks, packing) = (None, None);
+        Self {
+            transport,
+            meeting,
+            blocks,
+            packing,
+            info,
+            pace,
+            method,
+            corrupt,
+            all_repeat,
+            samples,
+            usage,
+        }
     }
 
     /// The same with messages of these blocks over `transport`, which was made for them.
     pub(crate) fn with_layout(self, transport: &'a T, blocks: &'a Blocks) -> Self {
         Self { transport, blocks: Some(blocks), ..self }
+    }
+
+    /// The same with messages of these blocks, which the rank packs and unpacks between its calls: by the library
+    /// of `laid`, or by loops of ours.
+    pub(crate) fn with_packing(self, blocks: &'a Blocks, laid: &'a T, way: Way) -> Self {
+        Self { blocks: Some(blocks), packing: Some((laid, way)), ..self }
+    }
+
+    /// Memory and loops for the messages that the rank packs; `None` where it packs none.
+    ///
+    /// # Errors
+    /// If there is not that much memory, or for [buffers](Buffers) other than the same ones.
+    pub(crate) fn packing(&self) -> Result<Option<Packing<'a, T>>> {
+        let Some(((laid, way), blocks)) = self.packing.zip(self.blocks) else { return Ok(None) };
+        if self.method.buffers != Buffers::Same {
+            let text = "messages are packed from the same buffers (leave --buffers out)";
+            return Err(TransportError::new(TransportErrorKind::Unsupported, text));
+        }
+        Packing::new(self.transport, (laid, way), blocks).map(Some)
+    }
+
+    /// Bytes of data of a message that the rank packs; `None` where it packs none.
+    pub fn packed_bytes(&self) -> Option<usize> {
+        self.blocks.filter(|_| self.packing.is_some()).map(Blocks::data_bytes)
     }
 
     /// The transport.

@@ -4,8 +4,10 @@
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Prepared, Reducer};
+use comet_core::error::TransportError;
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::words::count;
 
 use crate::comet::barrier;
@@ -226,9 +228,10 @@ pub(crate) fn reducer(case: &Case) -> Result<Reducer, String> {
 
 /// Refuses messages with a layout where a place of one has not been spoiled before, or where they are not
 /// one element each.
-pub(crate) fn admit_layout(case: &Case, world: &World<'_>) -> Result<(), String> {
+pub(crate) fn admit_layout(case: &Case) -> Result<(), String> {
     let is_other = |axis: &&Axis| case.find(axis).is_some_and(|value| value != 0);
-    let other = [&ALGORITHM, &ROOT, &PLACE].into_iter().filter(|_| world.layout.is_some());
+    let other =
+        [&ALGORITHM, &ROOT, &PLACE].into_iter().filter(|_| case.arrangement().layout.is_some());
     let Some(axis) = other.clone().find(is_other) else { return Ok(()) };
     let value = axis.label(case.value(axis)).unwrap_or_default();
     let (name, usual) = (axis.name, axis.labels[0]);
@@ -239,7 +242,7 @@ pub(crate) fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), S
     if spec.kind.is_reduction() {
         reducer(case)?;
     }
-    admit_layout(case, world)?;
+    admit_layout(case)?;
     let n_ranks = world.n_ranks;
     if let Some(root) = case.find(&FIRST_ROOT).filter(|root| *root >= n_ranks as u64) {
         let (ranks, last) = (count(n_ranks, "rank"), n_ranks - 1);
@@ -290,6 +293,16 @@ pub(crate) trait Calls<T: Transport> {
     /// The next call with the transport that carries it out, its input and its output.
     fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]);
 
+    /// The next call with the blocks of its input packed before, and those of its output unpacked after it.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let _ = packing;
+        let (t, call, buffers) = self.next(t);
+        call.run(t, buffers)
+    }
+
     /// Compares the output with what the last call puts there.
     fn check(&mut self, check: &mut Checker);
 
@@ -339,6 +352,11 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Blocked<C> {
         call.run(t, buffers)
     }
 
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.0.run_packed(t, packing)
+    }
+
     fn check(&mut self, check: &mut Checker) {
         self.0.check(check);
     }
@@ -363,8 +381,16 @@ pub(crate) struct Part<T: Transport> {
     next: usize,
     /// Calls of a proof: other roots, and uneven parts.
     proofs: Vec<Prepared<T>>,
+    /// The calls of packed messages, where the rank packs.
+    packed: Option<Packed<T>>,
     input: Guarded<T::Buffer>,
     output: Guarded<T::Buffer>,
+}
+
+/// Calls whose messages are in one piece each, and memory for their input and their output.
+struct Packed<T: Transport> {
+    calls: Vec<Prepared<T>>,
+    wires: [T::Buffer; 2],
 }
 
 impl<T: Transport> Part<T> {
@@ -434,9 +460,23 @@ impl<T: Transport> Part<T> {
         let mut input = Guarded::new(cx, longest(Collective::input_bytes))?;
         let mut output = Guarded::new(cx, longest(Collective::output_bytes))?;
         let mut prepared = |call| prepare(call, by, [input.bytes(), output.bytes()]);
+        let packed = cx.packed_bytes().map(|bytes| {
+            let packed = case.with(&LENGTH_BYTES, bytes as u64);
+            let length = |rank| part_bytes(spec, &packed, rank, n_ranks);
+            let all = calls.iter().map(Collective::root);
+            let all = all.map(|root| collective(spec, &packed, length, n_ranks).with_root(root));
+            let all: Vec<Collective> = all.collect();
+            let longest = |of: fn(&Collective, Rank, usize) -> usize| {
+                cx.message(all.iter().map(|call| of(call, rank, n_ranks)).max().unwrap_or(0))
+            };
+            let wires = [longest(Collective::input_bytes)?, longest(Collective::output_bytes)?];
+            let calls = all.into_iter().map(&mut prepared).collect::<Result<_>>()?;
+            Ok::<_, TransportError>(Packed { calls, wires })
+        });
+        let packed = packed.transpose()?;
         let calls = calls.into_iter().map(&mut prepared).collect::<Result<_>>()?;
         let proofs = proofs.into_iter().map(prepared).collect::<Result<_>>()?;
-        Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, input, output })
+        Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, packed, input, output })
     }
 
     /// Roots of the calls, in turn.
@@ -459,6 +499,32 @@ impl<T: Transport> Calls<T> for Part<T> {
         let index = *next;
         *next = if index + 1 == calls.len() { 0 } else { index + 1 };
         (t, &mut calls[index], [input.bytes(), output.bytes()])
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let at = (self.rank, self.n_ranks);
+        let Self { calls, packed: Some(packed), next, input, output, .. } = self else {
+            return Ok(());
+        };
+        let index = *next;
+        *next = if index + 1 == calls.len() { 0 } else { index + 1 };
+        let (call, laid, [sent, received]) =
+            (&mut packed.calls[index], calls[index].call(), &mut packed.wires);
+        let [sent_bytes, received_bytes] = lengths(laid, at);
+        let [of_sent, of_received] = lengths(call.call(), at);
+        let (sent, received) = (&mut sent[..of_sent], &mut received[..of_received]);
+        // A broadcast sends what lies in the place of its output.
+        let is_source = matches!(laid.kind(), Kind::Broadcast) && laid.root() == at.0;
+        packing.pack_parts(t, &input.bytes()[..sent_bytes], sent)?;
+        if is_source {
+            packing.pack_parts(t, &output.bytes()[..received_bytes], received)?;
+        }
+        call.run(t, [&mut *sent, &mut *received])?;
+        if is_source {
+            return Ok(());
+        }
+        packing.unpack_parts(t, received, &mut output.bytes()[..received_bytes])
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -485,6 +551,11 @@ impl<T: Transport> Calls<T> for Part<T> {
         }
         Ok(())
     }
+}
+
+/// Lengths of input and output of the rank `at` of so many, in bytes.
+fn lengths(call: &Collective, (rank, n_ranks): (Rank, usize)) -> [usize; 2] {
+    [call.input_bytes(rank, n_ranks), call.output_bytes(rank, n_ranks)]
 }
 
 #[cfg(test)]

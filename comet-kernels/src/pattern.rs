@@ -5,6 +5,7 @@ use std::ops::DerefMut;
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 /// One side of an echo.
 ///
@@ -112,6 +113,28 @@ impl<B: DerefMut<Target = [u8]>> Bounce<B> {
     }
 }
 
+impl<B: DerefMut<Target = [u8]>> Bounce<B> {
+    /// The same with packed messages.
+    #[inline(never)]
+    fn around_itself_packed<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+    ) -> Result<()> {
+        let (rank, source, tags) = (self.rank, Source::Rank(self.rank), self.tags);
+        let Self { message, reply: Some(reply), .. } = self else { return Ok(()) };
+        let (mut from, mut into) = (message, reply);
+        for tag in tags {
+            let [out, back] = packing.both(t, from, into)?;
+            let status = t.blocked_exchange(rank, out, source, back, tag)?;
+            packing.unpack(t, into)?;
+            self.arrived_bytes = packing.whole(status).length_from(rank);
+            std::mem::swap(&mut from, &mut into);
+        }
+        Ok(())
+    }
+}
+
 impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
     fn fill(&mut self, seeds: Seeds) {
         let arriving = self.arriving(seeds);
@@ -151,6 +174,25 @@ impl<T: Transport> Operation<T> for Bounce<T::Buffer> {
             self.receive(t)?;
         }
         touch.read(t, self.incoming());
+        Ok(())
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        if self.is_alone() {
+            return self.around_itself_packed(t, packing);
+        }
+        let (Side { peer, leads, .. }, own) = (self.side, usize::from(!self.side.leads));
+        let (source, [sent, received]) = (self.source, [self.tags[own], self.tags[1 - own]]);
+        if leads {
+            t.blocked_send(peer, sent, packing.outgoing(t, &mut self.message)?)?;
+        }
+        let status = t.blocked_recv(source, received, packing.incoming(self.incoming()))?;
+        self.arrived_bytes = packing.whole(status).length_from(peer);
+        packing.unpack(t, self.incoming())?;
+        if !leads {
+            t.blocked_send(peer, sent, packing.outgoing(t, &mut self.message)?)?;
+        }
         Ok(())
     }
 
@@ -311,6 +353,17 @@ impl<T: Transport> Operation<T> for Crossing<T::Buffer> {
         touch.write(t, &mut self.message);
         self.cross(t)?;
         touch.read(t, &self.buffer);
+        self.turn();
+        Ok(())
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let ((from, to), tag) = (self.peers, self.tag);
+        let [out, back] = packing.both(t, &mut self.message, &mut self.buffer)?;
+        let status = t.blocked_exchange(to, out, Source::Rank(from), back, tag)?;
+        self.arrived_bytes = packing.whole(status).length_from(from);
+        packing.unpack(t, &mut self.buffer)?;
         self.turn();
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Tests of all kernels of this crate together, over ranks that are threads.
 
 mod buffers;
+mod layouts;
 mod threads;
 
 use comet_core::driver::{self, Rules, Settings};

@@ -22,7 +22,7 @@ use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_o
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::Plan;
 use comet_core::job::JobFailure;
-use comet_core::layout::Blocks;
+use comet_core::layout::{Blocks, Datatype};
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -376,10 +376,26 @@ impl Transport for Mpi {
         Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))
     }
 
-    /// `MPI_Type_contiguous`, `MPI_Type_vector` or `MPI_Type_indexed`, and `MPI_Comm_dup`.
+    /// The constructors of the datatypes, `MPI_Type_commit`, and `MPI_Comm_dup`.
     fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
         let comm = self.call_of_all(Source::Any, |comm| comm.with_layout(blocks))?;
         Ok(self.part(self.group.clone(), Rc::new(comm), None))
+    }
+
+    fn construct(&self, datatype: &Datatype) -> Result<()> {
+        native::construct(datatype).map_err(|failure| self.error(failure))
+    }
+
+    fn constructed(&self, datatype: &Datatype) -> Result<[usize; 2]> {
+        native::facts(datatype).map_err(|failure| self.error(failure))
+    }
+
+    fn pack(&self, message: &[u8], packed: &mut [u8]) -> Result<()> {
+        self.comm.pack(message, packed).map_err(|failure| self.error(failure))
+    }
+
+    fn unpack(&self, packed: &[u8], place: &mut [u8]) -> Result<()> {
+        self.comm.unpack(packed, place).map_err(|failure| self.error(failure))
     }
 
     /// `MPI_Comm_dup` for each lane, at `MPI_THREAD_MULTIPLE`.

@@ -32,8 +32,8 @@ pub(crate) struct PointMaker {
     pub(crate) buffers: Option<String>,
     /// A word for the graph of neighbours, if the user gave one.
     pub(crate) graph: Option<String>,
-    /// The layout of the messages, if the user gave one.
-    pub(crate) layout: Option<String>,
+    /// The layouts of the messages of the run.
+    pub(crate) layouts: Vec<String>,
     /// True if points keep their samples.
     pub(crate) has_samples: bool,
     clocks: Clocks,
@@ -177,7 +177,7 @@ impl PointMaker {
     }
 
     fn params(&self, case: &Case) -> Params {
-        let Arrangement { procs, n_groups, datatype } = case.arrangement();
+        let Arrangement { procs, n_groups, datatype, layout } = case.arrangement();
         let datatype = datatype.map(|datatype| Param::Label(datatype.name().into()));
         let mut params: Vec<(String, Param)> = Vec::new();
         params.extend(datatype.map(|name| (DATATYPE.name.into(), name)));
@@ -196,7 +196,7 @@ impl PointMaker {
         let has_torus = case.info.axes.iter().any(|used| used.axis.name == "dimensions");
         let graph = self.graph.clone().filter(|_| has_torus);
         params.extend(graph.map(|word| (GRAPH.into(), Param::Label(word))));
-        let layout = self.layout.clone().filter(|_| case.info.has_layouts);
+        let layout = layout.and_then(|index| self.layouts.get(index).cloned());
         params.extend(layout.map(|word| (LAYOUT.into(), Param::Label(word))));
         params.extend(self.buffers.clone().map(|mode| (BUFFERS.into(), Param::Label(mode))));
         if case.info.class == Class::Matrix {

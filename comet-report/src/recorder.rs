@@ -47,7 +47,7 @@ impl Recorder {
         let mut maker = maker.over(&description.transport);
         maker.buffers = record::buffers(&description.config);
         maker.graph = record::graph(&description.config);
-        maker.layout = record::layout(&description.config);
+        maker.layouts = record::layouts(&description.config);
         maker.has_samples = sinks.iter().any(|sink| sink.has_samples());
         let has_models = sinks.iter().any(|sink| sink.has_models());
         Self {

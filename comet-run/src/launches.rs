@@ -274,7 +274,8 @@ pub(crate) fn measure(
         }
         let is_open = |point: &&Point| launches.is_open(&concluded, point, number);
         let open = concluded.points().filter(is_open);
-        cases = cases_of(open, ranks.topology.n_ranks());
+        let layouts = bench.settings.layouts.iter().map(ToString::to_string);
+        cases = cases_of(open, ranks.topology.n_ranks(), &layouts.collect::<Vec<_>>());
         Ok(!exit::gives_up(own) && !cases.is_empty())
     });
     so_far.show(&[]);
@@ -308,18 +309,27 @@ fn provisional(concluded: &Concluded, n_launches: u32) -> io::Result<Vec<String>
 }
 
 /// The cases of `points` that have numbers, each once.
-fn cases_of<'a>(points: impl Iterator<Item = &'a Point>, n_ranks: usize) -> Vec<Case> {
+fn cases_of<'a>(
+    points: impl Iterator<Item = &'a Point>,
+    n_ranks: usize,
+    layouts: &[String],
+) -> Vec<Case> {
     let infos = catalogue::infos();
     let measured = points.filter(|point| point.measured().is_some());
     let mut cases: Vec<Case> =
-        measured.filter_map(|point| case_of(point, &infos, n_ranks)).collect();
+        measured.filter_map(|point| case_of(point, &infos, n_ranks, layouts)).collect();
     cases.dedup_by_key(|case| case.label());
     cases
 }
 
 /// The case of one of the kernels `infos` that `point` is a series of, with the values that it took
 /// from earlier results.
-fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Option<Case> {
+fn case_of(
+    point: &Point,
+    infos: &[&'static KernelInfo],
+    n_ranks: usize,
+    layouts: &[String],
+) -> Option<Case> {
     let id = point.id();
     let info = infos.iter().find(|info| info.id() == id)?;
     let number = |name: &str| usize::try_from(point.params.number(name)?).ok();
@@ -327,6 +337,10 @@ fn case_of(point: &Point, infos: &[&'static KernelInfo], n_ranks: usize) -> Opti
         procs: number(PROCS.name).filter(|procs| *procs != n_ranks),
         n_groups: number(GROUPS.name).unwrap_or(1),
         datatype: point.params.get(DATATYPE.name).and_then(|name| Element::find(&name.to_string())),
+        layout: point
+            .params
+            .get("layout")
+            .and_then(|name| layouts.iter().position(|other| *other == name.to_string())),
     };
     let case = Case::new(info, &[]).on(arrangement);
     info.axes.iter().try_fold(case, |case, used| {

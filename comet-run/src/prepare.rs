@@ -15,6 +15,7 @@ use comet_core::topology::Topology;
 
 mod arrangements;
 mod graph;
+mod layouts;
 pub(crate) mod simulated;
 
 use crate::catalogue;
@@ -105,15 +106,10 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             method.buffers.name()
         )));
     }
-    if let Some(layout) =
-        method.layout.as_ref().filter(|_| !matches!(origin, Origin::Outside { .. }))
-    {
-        return Err(exit::usage(format!(
-            "--layout {layout} needs derived datatypes, which only MPI has (start the ranks under MPI, \
-             or leave it out)"
-        )));
-    }
+    let of_messages = method.layouts();
     for Prepared { topology, n_cpus, plan, notes, .. } in &mut prepared {
+        layouts::admit(&of_messages, plan, origin)?;
+        plan.iter_mut().for_each(|kernel| layouts::vary(kernel, &of_messages));
         world::admit_map(world, topology, origin)?;
         notes.extend(world::oversubscription(topology.n_ranks(), *n_cpus));
         notes.extend(world::enlargement(topology.n_ranks(), origin));

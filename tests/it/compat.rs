@@ -278,13 +278,13 @@ fn each_datatype_of_messages_has_a_table() {
     folder.run("osu_latency -T mpi_long").code(2).notes("'mpi_long' for -T: types are mpi_char");
     folder.write("blocks", "# start, length\n0,3\n8,2\n");
     for (layout, word) in
-        [("cont", "contiguous"), ("vect:8:4", "vector:8:4"), ("indx:blocks", "indexed:0,3:8,2")]
+        [("cont", "cont"), ("vect:8:4", "vect:8:4"), ("indx:blocks", "indx:0,3:8,2")]
     {
         let sentence = format!(
             "--layout {word} needs derived datatypes, which only MPI has (start the ranks under MPI, or \
              leave it out)"
         );
-        folder.run(&format!("osu_latency -D {layout}")).code(2).notes(&sentence);
+        folder.run(&format!("osu_bw -D {layout}")).code(2).notes(&sentence);
     }
     folder.run("osu_latency -D indx:none").code(2).notes("cannot be read: ");
 }

@@ -11,7 +11,8 @@ fn text(value: &serde_json::Value) -> &str {
 }
 
 /// SK-20: the ping-pong of SKaMPI in its ten modes (section 3.2 of the paper); SK-21: master and workers in seven
-/// types, and their waits by themselves; SK-22 and SK-25: compounds and gathers by hand; SK-23: calls of one rank.
+/// types, and their waits by themselves; SK-22 and SK-25: compounds and gathers by hand; SK-23: calls of one rank;
+/// SK-95: the construction of datatypes.
 #[test]
 fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
     let folder = Folder::new();
@@ -46,6 +47,10 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("comm_size", "26 asks it for the number of ranks"),
         ("iprobe", "27 asks for a message of any rank; there is none"),
         ("buffer_attach", "28 makes room for one buffered message"),
+        (
+            "commit",
+            "constructs the type of a message of one layout (Type_contiguous, Type_vector, ...)",
+        ),
     ] {
         let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
         let page: Vec<&str> = page.split_whitespace().collect();
@@ -60,7 +65,7 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 30, "{kernels:?}");
+        assert_eq!(kernels.len(), 31, "{kernels:?}");
     }
 }
 
@@ -82,5 +87,33 @@ fn each_type_of_the_paper_is_a_name() {
     ] {
         let page = folder.run(&format!("help SKaMPI:{number}")).code(0).stdout;
         assert!(page.starts_with(id), "{number}: {page}");
+    }
+}
+
+/// SK-30 to SK-33: any layout of either side, as datatypes of a suite file and packed on purpose, verified.
+#[test]
+fn a_suite_file_measures_messages_of_its_own_datatypes() {
+    let folder = Folder::new();
+    folder.write(
+        "own.toml",
+        "[layout]\ncolumn = 'vector(4,1,4,double)'\n[defaults]\nsamples = 3\nlength_bytes = 96\n\
+         launches = 1\nprofile = 'quick'\n[[measure]]\nkernel = ['skampi/pingpong_isend_recv', 'imb/alltoall']\n\
+         layout = ['contiguous', 'column', 'packed:struct']\n[[measure]]\nkernel = 'comet/echo'\nhops = 1\n\
+         layout = [['column', 'indexed'], 'vector:8:16:to:column']\n",
+    );
+    let names = |transport: &str| {
+        let line = format!("suite run own.toml -t {transport} -n 2 -q --out {transport}.jsonl");
+        let output = folder.run(&line).code(0);
+        let records = folder.records(&format!("{transport}.jsonl"));
+        assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
+        let of = records.points().map(|point| text(&point["params"]["layout"]).to_owned());
+        of.collect::<Vec<_>>()
+    };
+    let expected = [
+        ["contiguous", "column", "packed:struct"].repeat(2),
+        vec!["column:to:indexed", "vector:8:16:to:column"],
+    ];
+    for transport in ["sim", "shm"] {
+        assert_eq!(names(transport), expected.concat());
     }
 }

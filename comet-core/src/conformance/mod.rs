@@ -33,6 +33,7 @@ mod errors;
 mod files;
 mod groups;
 mod lanes;
+mod layouts;
 mod local_side;
 mod matching;
 mod modes;
@@ -83,6 +84,7 @@ fn checks<T: Transport>() -> Vec<Check<T>> {
         started::checks(),
         prepared::checks(),
         lanes::checks(),
+        layouts::checks(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -14,7 +14,7 @@ use crate::event::{
     SeriesResult, Stop,
 };
 use crate::kernel::{Case, Derived, History, Kernel, MAX_SERIES};
-use crate::layout::DATA_BYTES;
+use crate::layout::{DATA_BYTES, EXTENT_BYTES, N_PIECES};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
@@ -23,6 +23,10 @@ use comet_stats::refine::Rule;
 const MAX_BACKLOG_BYTES: usize = 4 << 20;
 /// Formula of the bytes of data of a message with a layout.
 const OF_BLOCKS: &str = "sum of the blocks of one message";
+/// Formula of the bytes that such a message spans.
+const OF_EXTENT: &str = "from the start of one message to the end of its last block";
+/// Formula of the number of pieces of such a message.
+const OF_PIECES: &str = "blocks of one message, as loops copy them";
 /// Clocks are compared again after so many nanoseconds.
 const MAX_CLOCK_AGE_NS: u64 = 500_000_000;
 
@@ -344,8 +348,13 @@ impl<T: Transport> Conductor<'_, T> {
         let converged = point.converged(rules);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let world = self.stage.world(case.arrangement());
-        let data_bytes = world.blocks(&case).map(|blocks| blocks.data_bytes() as f64);
-        let of_layout = data_bytes.map(|bytes| Derived::of(DATA_BYTES, OF_BLOCKS, Some(bytes)));
+        let of_layout = world.blocks(&case).map(|blocks| {
+            [
+                Derived::of(DATA_BYTES, OF_BLOCKS, Some(blocks.data_bytes() as f64)),
+                Derived::of(EXTENT_BYTES, OF_EXTENT, Some(blocks.extent_bytes() as f64)),
+                Derived::of(N_PIECES, OF_PIECES, Some(blocks.n_pieces() as f64)),
+            ]
+        });
         let series = point.results(rules, self.clock, &world).map_err(|message| Refusal {
             failure: Failure::Failed,
             rank: None,
@@ -356,7 +365,7 @@ impl<T: Transport> Conductor<'_, T> {
         if let Some(part) = self.stage.latest(case.arrangement()) {
             derived.extend(self.kernel(&case).noted(&case, part));
         }
-        derived.extend(of_layout);
+        derived.extend(of_layout.into_iter().flatten());
         let since_start_ns = self.since_start_ns();
         Ok(Measurement {
             case,

@@ -11,8 +11,10 @@ use crate::sync::StartSync;
 use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
-/// ranks of a group, groups, datatype, and a pace.
+/// ranks of a group, groups, datatype and layout, and a pace.
 const N_CASE_WORDS: usize = 14 + MAX_SERIES;
+/// Words of one number for a datatype: each of them, and none.
+const N_TYPES: usize = Element::ALL.len() + 1;
 /// The most bytes on the wire.
 const MAX_BYTES: usize = decision_bytes(MAX_AXES);
 
@@ -109,10 +111,11 @@ impl Decision {
                 let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
                 let Pace { repetitions, n_samples, n_discarded, settle, .. } = pace;
                 let Pace { sync, window_ns, skew_ns, slice, .. } = pace;
-                let Arrangement { procs, n_groups, datatype } = *arrangement;
+                let Arrangement { procs, n_groups, datatype, layout } = *arrangement;
                 let datatype = datatype.map_or(0, |datatype| 1 + datatype as usize);
+                let of_messages = datatype + N_TYPES * layout.map_or(0, |layout| 1 + layout);
                 let case =
-                    [0, *kernel_idx, procs.unwrap_or(0), n_groups, datatype].map(|n| n as u64);
+                    [0, *kernel_idx, procs.unwrap_or(0), n_groups, of_messages].map(|n| n as u64);
                 let counts = [repetitions, n_samples, n_discarded, slice].map(u64::from);
                 let times = [sync as u64, window_ns, skew_ns, expected_ns];
                 [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
@@ -141,7 +144,7 @@ impl Decision {
                 kernel_idx,
                 procs,
                 n_groups,
-                datatype,
+                of_messages,
                 repetitions,
                 n_samples,
                 n_discarded,
@@ -154,11 +157,15 @@ impl Decision {
             ] => {
                 let (settle, values) = rest.split_first_chunk::<MAX_SERIES>()?;
                 let procs = Some(procs as usize).filter(|procs| *procs > 0);
-                let datatype = match (datatype as usize).checked_sub(1) {
+                let (layout, datatype) =
+                    (of_messages as usize / N_TYPES, of_messages as usize % N_TYPES);
+                let datatype = match datatype.checked_sub(1) {
                     Some(index) => Some(*Element::ALL.get(index)?),
                     None => None,
                 };
-                let arrangement = Arrangement { procs, n_groups: n_groups as usize, datatype };
+                let layout = layout.checked_sub(1);
+                let n_groups = n_groups as usize;
+                let arrangement = Arrangement { procs, n_groups, datatype, layout };
                 let kernel_idx = kernel_idx as usize;
                 let target = Target { kernel_idx, arrangement, values: values.into() };
                 let pace = Pace {
@@ -203,7 +210,8 @@ mod tests {
 
     #[test]
     fn a_decision_survives_the_wire() {
-        let arrangement = Arrangement { procs: Some(5), n_groups: 2, datatype: Some(Element::F32) };
+        let datatype = Some(Element::F32);
+        let arrangement = Arrangement { procs: Some(5), n_groups: 2, datatype, layout: Some(3) };
         let target = Target { kernel_idx: 3, arrangement, values: (0..16).collect() };
         let of_all = Target { arrangement: Arrangement::ALL, values: vec![], ..target.clone() };
         let pace = Pace {

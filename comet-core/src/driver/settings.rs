@@ -2,13 +2,15 @@
 //!
 //! All ranks have the same settings; what follows from them for a case, rank 0 decides.
 
+use std::sync::Arc;
+
 use super::rules::{LoopLimits, Rules};
 use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
-use crate::layout::Layout;
+use crate::layout::Layouts;
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
 use comet_stats::refine;
@@ -71,8 +73,8 @@ pub struct Settings {
     pub files: Option<Folder>,
     /// What the transport lacks, although it promises it: kernels that need it are skipped.
     pub broken: Broken,
-    /// Layout of the messages.
-    pub layout: Option<Layout>,
+    /// Layouts of the messages, one for each case that has some.
+    pub layouts: Vec<Arc<Layouts>>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
     /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
@@ -149,7 +151,7 @@ impl Settings {
             graph: None,
             files: None,
             broken: Broken::default(),
-            layout: None,
+            layouts: Vec::new(),
             cap_bytes: u64::MAX,
             corrupt: None,
         }
@@ -169,18 +171,18 @@ impl Settings {
         }
     }
 
-    /// The ranks of `topology`, with the cast, the graph, the folder, the layout and the memory limit.
+    /// The ranks of `topology`, with the cast, the graph, the folder, the layouts and the memory limit.
     pub fn world<'a>(&'a self, topology: &'a Topology) -> World<'a> {
         let Self { cast: given_cast, cap_bytes, buffers, .. } = *self;
         let (graph, files) = (self.graph.as_ref(), self.files.as_ref());
-        let layout = self.layout.as_ref();
-        World { given_cast, graph, files, layout, cap_bytes, buffers, ..World::of(topology) }
+        let layouts = &self.layouts[..];
+        World { given_cast, graph, files, layouts, cap_bytes, buffers, ..World::of(topology) }
     }
 
     /// True if messages are sent from buffers into which nothing is received: by the rules, or because
     /// the gaps of a layout would be those of another message.
     pub fn are_untouched(&self) -> bool {
-        self.rules.are_untouched() || self.layout.is_some()
+        self.rules.are_untouched() || !self.layouts.is_empty()
     }
 
     /// The definition asked for where `info` is measured: the user's, or that of the rules.

@@ -7,12 +7,12 @@ use super::start::Starts;
 use super::step::Step;
 use super::{Pace, Settings, clock};
 use crate::collective;
-use crate::context::Method;
+use crate::context::{Context, Method};
 use crate::error::{KernelError, Result};
 use crate::event::{Failure, RunEnd};
 use crate::file::Folder;
 use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
-use crate::layout::Blocks;
+use crate::layout::{Blocks, Way};
 use crate::sample::Sample;
 use crate::sync::{ClockOffset, GlobalClock, StartSync};
 use crate::transport::{Transport, Usage};
@@ -44,8 +44,24 @@ pub(super) struct Stage<'a, T: Transport> {
 struct Laid<T> {
     arrangement: Arrangement,
     blocks: Blocks,
-    /// `None` on ranks that take no part.
+    /// `None` on ranks that take no part, and where ranks pack by loops of ours.
     t: Option<T>,
+    /// Way in which messages are made of pieces.
+    way: Way,
+    /// Reason that there are no such messages, on all ranks alike.
+    refusal: Option<String>,
+}
+
+impl<T: Transport> Laid<T> {
+    /// `cx`, which is over `part`, with these messages.
+    fn apply<'c>(&'c self, cx: Context<'c, T>, part: &'c T) -> Context<'c, T> {
+        match (self.way, &self.t) {
+            (Way::Datatype, Some(t)) => cx.with_layout(t, &self.blocks),
+            (_, library) => {
+                cx.with_packing(&self.blocks, library.as_ref().unwrap_or(part), self.way)
+            }
+        }
+    }
 }
 
 impl<'a, T: Transport> Stage<'a, T> {
@@ -123,6 +139,9 @@ impl<'a, T: Transport> Stage<'a, T> {
             self.t.barrier()?;
         }
         let Some(part) = self.part(target.arrangement) else { return Ok(Ok(Taken::default())) };
+        if let Some(refusal) = self.laid.as_ref().and_then(|laid| laid.refusal.as_ref()) {
+            return Ok(Err((Failure::Skipped, refusal.clone())));
+        }
         let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == kernel.info().id());
         let (pace, method) = (pace.map(|(pace, _)| pace), self.method(kernel));
         let step = Step { kernel, case, pace, method, corrupt };
@@ -132,8 +151,8 @@ impl<'a, T: Transport> Stage<'a, T> {
         } else {
             let cx = step.context(part);
             report_of(step.take(match &self.laid {
-                Some(Laid { t: Some(t), blocks, .. }) => cx.with_layout(t, blocks),
-                _ => cx,
+                Some(laid) => laid.apply(cx, part),
+                None => cx,
             }))?
         };
         // Kernels number the ranks of their group.
@@ -147,6 +166,7 @@ impl<'a, T: Transport> Stage<'a, T> {
 
     /// Makes the transports of the groups and their datatypes, unless there are some; all ranks call it.
     fn split(&mut self, arrangement: Arrangement) -> Result<()> {
+        let arrangement = arrangement.without_layout();
         let is_plain = self.is_whole(arrangement) && arrangement.datatype.is_none();
         if is_plain || self.parts.iter().any(|part| part.0 == arrangement) {
             return Ok(());
@@ -179,15 +199,34 @@ impl<'a, T: Transport> Stage<'a, T> {
         let is_latest = |laid: &Laid<T>| laid.arrangement == arrangement && laid.blocks == blocks;
         if !self.laid.as_ref().is_some_and(is_latest) {
             self.laid = None;
-            let t = self.part(arrangement).map(|part| part.with_layout(&blocks)).transpose()?;
-            self.laid = Some(Laid { arrangement, blocks, t });
+            self.laid = Some(self.laid(arrangement, blocks, case.info.is_packed)?);
         }
         Ok(case)
     }
 
+    /// The transport of messages with these blocks. Where the transport has no datatypes of its own the ranks
+    /// pack, if the kernel `is_packed`.
+    fn laid(&self, arrangement: Arrangement, blocks: Blocks, is_packed: bool) -> Result<Laid<T>> {
+        let way = blocks.layouts().way();
+        let mut laid = Laid { arrangement, blocks, t: None, way, refusal: None };
+        let Some(part) = self.part(arrangement).filter(|_| way != Way::Packed) else {
+            return Ok(laid);
+        };
+        match part.with_layout(&laid.blocks) {
+            Ok(t) => laid.t = Some(t),
+            Err(error) if error.is_unsupported() && way == Way::Datatype && is_packed => {
+                laid.way = Way::Packed;
+            }
+            Err(error) if error.is_unsupported() => laid.refusal = Some(error.to_string()),
+            Err(error) => return Err(error),
+        }
+        Ok(laid)
+    }
+
     /// The transport of the group of this rank; `None` on one that takes no part.
     pub(super) fn part(&self, arrangement: Arrangement) -> Option<&T> {
-        let made = self.parts.iter().find(|part| part.0 == arrangement);
+        let of_ranks = arrangement.without_layout();
+        let made = self.parts.iter().find(|part| part.0 == of_ranks);
         let whole = Some(self.t).filter(|_| self.is_whole(arrangement));
         made.and_then(|part| part.1.as_ref()).or(whole)
     }
@@ -195,7 +234,8 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// The transport of the latest case, which is of the group of this rank; `None` on one that takes no
     /// part.
     pub(super) fn latest(&self, arrangement: Arrangement) -> Option<&T> {
-        self.laid.as_ref().map_or_else(|| self.part(arrangement), |laid| laid.t.as_ref())
+        let laid = self.laid.as_ref().filter(|laid| laid.way == Way::Datatype);
+        laid.map_or_else(|| self.part(arrangement), |laid| laid.t.as_ref())
     }
 
     /// True if the only group is the job.

@@ -25,6 +25,9 @@ pub struct Arrangement {
     /// Type in which the transport counts messages; `None` for bytes, and for kernels that combine
     /// elements.
     pub datatype: Option<Element>,
+    /// Number of the layouts of its messages among those of the run; `None` where they have no gaps and many
+    /// elements.
+    pub layout: Option<usize>,
 }
 
 impl Default for Arrangement {
@@ -35,11 +38,16 @@ impl Default for Arrangement {
 
 impl Arrangement {
     /// All ranks of the job.
-    pub const ALL: Self = Self { procs: None, n_groups: 1, datatype: None };
+    pub const ALL: Self = Self { procs: None, n_groups: 1, datatype: None, layout: None };
 
     /// The first `procs` ranks.
     pub fn first(procs: usize) -> Self {
         Self { procs: Some(procs), ..Self::ALL }
+    }
+
+    /// The same ranks and datatype, whatever the layout.
+    pub(crate) fn without_layout(self) -> Self {
+        Self { layout: None, ..self }
     }
 
     /// Number of the group of `rank`; `None` if that takes no part.
@@ -207,7 +215,8 @@ impl Case {
             let name = axis.label(value).map_or(value.to_string(), str::to_owned);
             label += &format!(" {}={name}", axis.name);
         }
-        let Arrangement { procs, n_groups, datatype } = self.arrangement;
+        let Arrangement { procs, n_groups, datatype, layout } = self.arrangement;
+        label += &layout.map_or(String::new(), |layout| format!(" layout={}", layout + 1));
         label += &procs.map_or(String::new(), |procs| format!(" procs={procs}"));
         label += &if n_groups > 1 { format!(" groups={n_groups}") } else { String::new() };
         let datatype = datatype.map(|datatype| format!(" {}={}", DATATYPE.name, datatype.name()));

@@ -73,7 +73,7 @@ impl Checker {
     /// received into a place that was spoiled with that seed, whose gaps are as they were.
     pub fn message(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
         let laid = self.blocks.as_ref().filter(|of| of.extent_bytes() == message.len());
-        match laid.map(|blocks| blocks.received(seed)) {
+        match laid.map(|blocks| blocks.arrived(seed)) {
             Some(expected) => self.bytes(message, &expected, &what.to_string()),
             None => self.whole(message, seed, what),
         }
@@ -168,7 +168,9 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Layout;
+    use crate::collective::Element;
+    use crate::layout::Layouts;
+    use std::sync::Arc;
 
     #[test]
     fn each_stream_sender_and_number_of_runs_has_its_own_seed() {
@@ -191,10 +193,11 @@ mod tests {
 
     #[test]
     fn bytes_between_the_blocks_of_a_layout_may_not_change() {
-        let blocks = Layout::Vector { stride: 4, block: 2 }.of(16, 1);
+        let layouts = Arc::new(Layouts::both("vector:2:4".parse().unwrap()));
+        let blocks = layouts.of(8, Element::U8);
         let result = |spoil: Option<usize>, length: usize| {
             let mut checker = Checker::new(1, false).of_blocks(Some(&blocks));
-            let mut message = blocks.received(7)[..length].to_vec();
+            let mut message = blocks.arrived(7)[..length].to_vec();
             spoil.into_iter().for_each(|index| message[index] ^= 1);
             checker.message(&mut message, 7, "it");
             checker.result().map_err(|error| error.to_string())

@@ -283,9 +283,11 @@ pub struct KernelInfo {
     pub is_checked: bool,
     /// True if its operations implement [`run_touched`](super::Operation::run_touched).
     pub is_touchable: bool,
-    /// True if its messages may have a [`Layout`](crate::layout::Layout): each is received into a place of
+    /// True if its messages may have [layouts](crate::layout): each is received into a place of
     /// its length that was spoiled before, or is checked as it was filled.
     pub has_layouts: bool,
+    /// True if its operations implement [`run_packed`](super::Operation::run_packed); they have layouts.
+    pub is_packed: bool,
     /// Ids of kernels whose results this one needs from the same run.
     pub requires: &'static [&'static str],
 }
@@ -320,6 +322,7 @@ impl KernelInfo {
             is_checked: true,
             is_touchable: false,
             has_layouts: false,
+            is_packed: false,
             requires: &[],
         }
     }

@@ -9,6 +9,7 @@ use super::info::{Class, KernelInfo};
 use super::world::World;
 use crate::context::{Context, Laps, Repeated};
 use crate::error::{KernelError, Result, TransportError};
+use crate::layout::Packing;
 use crate::transport::Transport;
 use comet_stats::Summary;
 
@@ -53,6 +54,17 @@ pub trait Operation<T: Transport> {
     /// If the transport fails.
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
         let _ = touch;
+        self.run(t)
+    }
+
+    /// The operation once, in which the rank [packs](Packing::outgoing) the blocks of each message before it sends it,
+    /// and [unpacks](Packing::unpack) each one that it has received; for kernels that are
+    /// [packed](KernelInfo::is_packed).
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let _ = packing;
         self.run(t)
     }
 
@@ -167,6 +179,12 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
         let mut check = cx.checker(1);
         for series in P::INFO.timed_series() {
             let Some((_, part)) = self.0.part(cx, case, series)? else { continue };
+            if const { P::INFO.is_packed }
+                && let Some(packing) = cx.packing()?
+            {
+                verify(cx, Packed { part, packing }, &mut check)?;
+                continue;
+            }
             match cx.buffers() {
                 Buffers::Same => verify(cx, part, &mut check)?,
                 _ => verify(cx, self.others(cx, case, series, 1)?, &mut check)?,
@@ -182,7 +200,17 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
             cx.have_all_repeat();
         }
         for series in P::INFO.timed_series() {
-            match self.0.part(cx, case, series)? {
+            let role = self.0.part(cx, case, series)?;
+            if const { P::INFO.is_packed }
+                && let Some(packing) = cx.packing()?
+            {
+                found = found.and(match role {
+                    Some((duty, part)) => measure(cx, series, duty, Packed { part, packing })?,
+                    None => cx.stand_by(series).map(Ok)?,
+                });
+                continue;
+            }
+            match role {
                 Some((duty, part)) if cx.buffers() == Buffers::Same => {
                     found = found.and(measure(cx, series, duty, part)?);
                 }
@@ -245,6 +273,40 @@ fn close_after<T: Transport>(done: Result<()>, t: &T, mut part: impl Operation<T
     }
     let closed = part.close(t);
     done.and(closed)
+}
+
+/// A part whose messages the rank packs. Its loops are compiled apart from those of the part alone, which have no
+/// branch for it.
+struct Packed<'a, T: Transport, P> {
+    part: P,
+    packing: Packing<'a, T>,
+}
+
+impl<T: Transport, P: Operation<T>> Operation<T> for Packed<'_, T, P> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.part.fill(seeds);
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        self.part.run_packed(t, &mut self.packing)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.part.check(check);
+    }
+
+    fn begin(&mut self, t: &T) -> Result<()> {
+        self.part.begin(t)
+    }
+
+    fn end(&mut self, t: &T) -> Result<()> {
+        self.part.end(t)
+    }
+
+    fn close(&mut self, t: &T) -> Result<()> {
+        self.part.close(t)
+    }
 }
 
 /// The repetitions of a part.

@@ -1,13 +1,16 @@
 //! The ranks of a run, as a description of a kernel sees them.
 
+use std::sync::Arc;
+
 use super::Case;
-use super::axis::LENGTH_BYTES;
+use super::axis::{ALGORITHM, HOPS, LENGTH_BYTES};
 use super::buffers::Buffers;
 use super::cast::Cast;
 use super::refusal;
+use crate::collective::Element;
 use crate::collective::Graph;
 use crate::file::Folder;
-use crate::layout::{Blocks, Layout};
+use crate::layout::{Blocks, Layouts, Way};
 use crate::topology::Topology;
 use crate::words::count;
 
@@ -24,8 +27,8 @@ pub struct World<'a> {
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
     pub files: Option<&'a Folder>,
-    /// Layout of the messages; `None` where they have no gaps and many elements.
-    pub layout: Option<&'a Layout>,
+    /// Layouts of the messages of the run, of which each case [has one](super::Arrangement::layout).
+    pub layouts: &'a [Arc<Layouts>],
     /// Memory limit of a case on one rank, in bytes.
     pub cap_bytes: u64,
     /// Buffers of the repetitions.
@@ -33,12 +36,12 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// The ranks of `topology`, with no cast, no graph, no folder, no layout and no limit.
+    /// The ranks of `topology`, with no cast, no graph, no folder, no layouts and no limit.
     pub fn of(topology: &'a Topology) -> Self {
         let n_ranks = topology.n_ranks();
         let (cap_bytes, buffers) = (u64::MAX, Buffers::Same);
-        let (given_cast, graph, files, layout) = (None, None, None, None);
-        Self { n_ranks, topology, given_cast, graph, files, layout, cap_bytes, buffers }
+        let (given_cast, graph, files, layouts) = (None, None, None, &[][..]);
+        Self { n_ranks, topology, given_cast, graph, files, layouts, cap_bytes, buffers }
     }
 
     /// Refuses a case that its kernel does not admit, or that exceeds the memory limit.
@@ -50,23 +53,46 @@ impl<'a> World<'a> {
         if let Some(element) = case.element().filter(|_| !case.has_whole_elements()) {
             return Err(refusal::of_elements(case.value(&LENGTH_BYTES), element.name()));
         }
-        if let Some(layout) = self.layout.filter(|_| !case.info.has_layouts) {
-            let id = case.info.id();
-            return Err(format!(
-                "{id} has no messages of the layout {layout} (leave --layout out)"
-            ));
-        }
-        if let Some(blocks) = self.blocks(case) {
-            blocks.admit()?;
+        if let Some(layouts) = self.layouts(case) {
+            self.admit_layouts(case, layouts)?;
         }
         (case.info.admits)(case, self)?;
         self.fits(case)
     }
 
+    /// The layouts of the messages of `case`, if it has some.
+    fn layouts(&self, case: &Case) -> Option<&'a Arc<Layouts>> {
+        self.layouts.get(case.arrangement().layout?)
+    }
+
+    /// Refuses `layouts` for messages that cannot have them.
+    fn admit_layouts(&self, case: &Case, layouts: &Layouts) -> Result<(), String> {
+        let id = case.info.id();
+        if !case.info.has_layouts {
+            return Err(format!(
+                "{id} has no messages of the layout {layouts} (leave --layout out)"
+            ));
+        }
+        let refuse =
+            |why: &str| Err(format!("{id} {why} {layouts} (take --layout {})", layouts.datatype()));
+        if layouts.way() != Way::Datatype && !case.info.is_packed {
+            return refuse("packs no messages between its calls, as in");
+        }
+        // One call has one type for all parts, and a message to itself comes back as it was sent.
+        let has_algorithms = case.info.axes.iter().any(|used| used.axis.name == ALGORITHM);
+        let takes_all = case.info.class.takes_all_ranks();
+        let is_call = takes_all && (has_algorithms || !case.info.is_packed);
+        let is_one = is_call || case.find(&HOPS) == Some(0);
+        if layouts.differ() && is_one {
+            return refuse("has messages of one layout, unlike");
+        }
+        self.blocks(case).map_or(Ok(()), |blocks| blocks.admit())
+    }
+
     /// The blocks of each message of `case`, if it has a layout.
     pub fn blocks(&self, case: &Case) -> Option<Blocks> {
-        let layout = self.layout.filter(|_| case.info.has_layouts)?;
-        Some(layout.of(case.length(&LENGTH_BYTES), case.unit()))
+        let layouts = self.layouts(case).filter(|_| case.info.has_layouts)?;
+        Some(layouts.of(case.length(&LENGTH_BYTES), case.element().unwrap_or(Element::U8)))
     }
 
     /// `case` with the bytes that travel as the length of its messages, for what it moves.
@@ -146,7 +172,8 @@ impl<'a> World<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::{AxisUse, KernelInfo, Series};
+    use crate::kernel::{Arrangement, AxisUse, KernelInfo, Series};
+    use crate::layout::Layout;
 
     #[test]
     fn a_layout_decides_what_is_moved_and_where_it_lies() {
@@ -158,25 +185,42 @@ mod tests {
             ..KernelInfo::pair("test")
         };
         static OTHER: KernelInfo = KernelInfo { name: "other", has_layouts: false, ..ECHO };
-        let (topology, layout) = (Topology::hypercube(2), "vector:8:4".parse().unwrap());
+        let words = "vect:8:4,vector:4:8:to:contiguous,packed:vector:4:8";
+        let layouts = Layouts::list(words, Layout::indx).unwrap();
+        let layouts: Vec<_> = layouts.into_iter().map(Arc::new).collect();
+        let topology = Topology::hypercube(2);
         let plain = World::of(&topology);
-        let world = World { layout: Some(&layout), ..plain };
-        let case = Case::new(&ECHO, &[32]);
-        let moved = |world: &World<'_>| {
-            (ECHO.series[0].bytes_per_op)(&world.moved(&case), world).unwrap_or(0)
+        let world = World { layouts: &layouts, ..plain };
+        let with = |info, layout| {
+            Case::new(info, &[32]).on(Arrangement { layout: Some(layout), ..Arrangement::ALL })
         };
+        let case = with(&ECHO, 0);
+        let moved_of = |case: &Case, world: &World<'_>| {
+            (ECHO.series[0].bytes_per_op)(&world.moved(case), world).unwrap_or(0)
+        };
+        let moved = |world: &World<'_>| moved_of(&case, world);
         // Two buffers of four blocks, one every 8 bytes.
         assert_eq!((moved(&plain), plain.bytes_per_rank(&case)), (32, 64));
         assert_eq!((moved(&world), world.bytes_per_rank(&case)), (16, 56));
         let in_memory = case.in_memory(&world.blocks(&case).unwrap());
         assert_eq!((in_memory.length(&LENGTH_BYTES), in_memory.unit()), (28, 28));
         assert_eq!(world.admit(&case), Ok(()));
-        let other = Case::new(&OTHER, &[32]);
+        // As much data, and room for the longer one on both sides.
+        let pair = with(&ECHO, 1);
+        assert_eq!((moved_of(&pair, &world), world.bytes_per_rank(&pair)), (32, 2 * 60));
+        assert_eq!(world.admit(&pair), Ok(()));
+        let packed = world.admit(&with(&ECHO, 2)).unwrap_err();
+        assert_eq!(
+            packed,
+            "test/echo packs no messages between its calls, as in packed:vector:4:8 (take --layout \
+             vector:4:8)"
+        );
+        let other = with(&OTHER, 0);
         assert_eq!(plain.admit(&other), Ok(()));
-        let sentence = "test/other has no messages of the layout vector:8:4 (leave --layout out)";
+        let sentence = "test/other has no messages of the layout vect:8:4 (leave --layout out)";
         assert_eq!(world.admit(&other), Err(sentence.into()));
         assert!(world.blocks(&other).is_none());
-        let long = world.admit(&case.with(&LENGTH_BYTES, 1 << 31)).unwrap_err();
+        let long = world.admit(&pair.with(&LENGTH_BYTES, 1 << 31)).unwrap_err();
         assert!(long.starts_with("a layout has at most 2147483647 elements"), "{long}");
     }
 

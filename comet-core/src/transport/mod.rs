@@ -41,12 +41,13 @@ pub use require::{require_destination, require_rank, require_source};
 pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, SendMode, Source, Status, Tag, Usage, Work};
 
+use std::hint::black_box;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
 use crate::collective::{self, Collective, Element, Neighbours, Reducer};
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::layout::Blocks;
+use crate::layout::{Blocks, Datatype};
 use crate::topology::Topology;
 
 /// A rank's view of the message-passing system: all that kernels and the driver call.
@@ -117,17 +118,58 @@ pub trait Transport: RawTransport + Sized {
         Ok(None)
     }
 
-    /// The transport of the same ranks on which a message of [`extent_bytes`](Blocks::extent_bytes) is one
-    /// element of a datatype with these blocks, in the datatype of this one (MPI-4.1 section 5.1), and one
-    /// of any other length is so many bytes. Gaps between blocks are neither read nor written. All ranks
+    /// The transport of the same ranks on which a message of [`extent_bytes`](Blocks::extent_bytes) is sent and
+    /// received as one element of a datatype with these blocks (MPI-4.1 section 5.1), and one of any other
+    /// length as so many elements of the datatype of this one, or so many bytes. Gaps between blocks are neither read nor written. All ranks
     /// call it with the same blocks, and drop it at one place.
     ///
     /// # Errors
     /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) by default: a transport of bytes has no
     /// such types; other kinds if the job has failed.
     fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
-        let layout = blocks.layout();
-        let text = format!("{layout} needs derived datatypes (start the ranks under MPI)");
+        let layouts = blocks.layouts();
+        let text = format!("{layouts} needs derived datatypes (start the ranks under MPI)");
+        Err(TransportError::new(TransportErrorKind::Unsupported, text))
+    }
+
+    /// Constructs and commits `datatype`, and frees it again (MPI-4.1 sections 5.1.2 and 5.1.9). By default it
+    /// finds the pieces of memory that loops of ours copy.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    fn construct(&self, datatype: &Datatype) -> Result<()> {
+        self.compute(Work::copy(0), || drop(black_box(datatype.runs())));
+        Ok(())
+    }
+
+    /// Size and extent in bytes of a type that was constructed of `datatype`, as the library tells them
+    /// (`MPI_Type_size`, `MPI_Type_get_extent`); by default those of its definition.
+    ///
+    /// # Errors
+    /// If the library refuses it.
+    fn constructed(&self, datatype: &Datatype) -> Result<[usize; 2]> {
+        Ok([datatype.size_bytes(), datatype.extent_bytes()])
+    }
+
+    /// Packs the blocks of `message`, which is one element of the datatype of this transport
+    /// [with a layout](Self::with_layout), into `packed` by the library (`MPI_Pack`: MPI-4.1 section 5.2).
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) by default; other kinds if `packed` is too
+    /// short, or if the job has failed.
+    fn pack(&self, message: &[u8], packed: &mut [u8]) -> Result<()> {
+        let _ = (message, packed);
+        let text = "packing by a library needs one (start the ranks under MPI)";
+        Err(TransportError::new(TransportErrorKind::Unsupported, text))
+    }
+
+    /// Unpacks `packed` into the blocks of `place` by the library (`MPI_Unpack`).
+    ///
+    /// # Errors
+    /// Those of [`pack`](Self::pack).
+    fn unpack(&self, packed: &[u8], place: &mut [u8]) -> Result<()> {
+        let _ = (packed, place);
+        let text = "unpacking by a library needs one (start the ranks under MPI)";
         Err(TransportError::new(TransportErrorKind::Unsupported, text))
     }
 

@@ -40,6 +40,7 @@ impl<T: Transport> Pattern<T> for Echo {
         series: &[Series::one_way("echo")],
         is_touchable: true,
         has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("comet")
     };
     type Part = Bounce<T::Buffer>;

@@ -45,6 +45,8 @@ impl<T: Transport> Pattern<T> for Exchange {
         timing: Timing::Pipelined,
         admits: axes::admit_partner,
         is_touchable: true,
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("comet")
     };
     type Part = Crossing<T::Buffer>;

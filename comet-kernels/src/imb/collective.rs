@@ -101,6 +101,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
         bytes_per_rank: |case, world| calls::bytes_per_rank(&SPECS[INDEX], case, world),
         messages_per_op: |case, world| calls::messages_per_op(&SPECS[INDEX], case, world),
         has_layouts: !SPECS[INDEX].kind.is_reduction(),
+        is_packed: !SPECS[INDEX].kind.is_reduction(),
         ..KernelInfo::collective(if SPECS[INDEX].is_shared { "osu" } else { "imb" })
     };
     type Part = Blocked<Part<T>>;

@@ -28,6 +28,7 @@
 //! `comet/exchange` is an exchange of two ranks alone.
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::transport::Room;
 
 use crate::axes;
@@ -118,6 +119,16 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
         self.round(t, |_, _| ())
     }
 
+    /// A round in one direction.
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let ([out, back], source) =
+            (packing.both(t, &mut self.messages, &mut self.buffer)?, Source::Rank(self.left));
+        let status = t.blocked_exchange(self.right, out, source, back, self.tag)?;
+        self.arrived_bytes = packing.whole(status).length_from(self.left);
+        packing.unpack(t, &mut self.buffer)
+    }
+
     fn check(&mut self, check: &mut Checker) {
         let (source, seed) = self.last(check.seeds());
         let what = format!("the message from rank {source}");
@@ -155,6 +166,9 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
         admits: |_, _| Ok(()),
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(1 + n_messages(BOTH)),
         messages_per_op: |_, world| n_messages(BOTH) * world.n_ranks as u64,
+        // Two messages into one place would leave their gaps to each other.
+        has_layouts: !BOTH,
+        is_packed: !BOTH,
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;

@@ -39,6 +39,8 @@ impl<T: Transport> Pattern<T> for PingPong {
         axes: &[axes::DOUBLING],
         series: &[Series::one_way("pingpong")],
         admits: |_, world| world.require_ranks(2),
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("imb")
     };
     type Part = Bounce<T::Buffer>;

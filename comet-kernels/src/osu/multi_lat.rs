@@ -44,6 +44,7 @@ impl<T: Transport> Pattern<T> for MultiLat {
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))],
         admits: |_, world| world.require_ranks(2),
         has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("osu")
     };
     type Part = Bounce<T::Buffer>;

@@ -146,7 +146,7 @@ fn n_neighbours(case: &Case, world: &World<'_>) -> u64 {
 
 fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
     world.require_ranks(2)?;
-    admit_layout(case, world)?;
+    admit_layout(case)?;
     lists(case, world).map(drop)?;
     algorithm(spec.kind, case).map(drop)
 }

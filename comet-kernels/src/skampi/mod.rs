@@ -1,5 +1,6 @@
 //! The suite `skampi`: the patterns of SKaMPI (paper, section 3) by the calls that it names.
 
+mod commit;
 mod completion;
 mod compound;
 mod delayed;
@@ -12,6 +13,7 @@ use comet_core::kernel::prelude::*;
 use comet_core::transport::Work;
 
 use crate::Suite;
+use commit::Commit;
 use completion::{Completion, WaitAny, WaitSome};
 use compound::Compound;
 use delayed::Delayed;
@@ -56,6 +58,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Local(local::Asks::<true>)),
             &Timed(Local(local::Iprobe)),
             &Timed(Local(local::BufferAttach)),
+            &Timed(Commit),
         ]
     }
 }

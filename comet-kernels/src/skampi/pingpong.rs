@@ -40,6 +40,7 @@
 use std::marker::PhantomData;
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::transport::SendMode;
 
 use super::SUITE;
@@ -90,6 +91,27 @@ impl<T: Transport, W: Way> Operation<T> for Turn<T, W> {
         Ok(())
     }
 
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let Self { ends, message, buffer, leads, .. } = self;
+        let ends = *ends;
+        let status = if *leads || W::IS_EXCHANGE {
+            let parts = packing.both(t, message, buffer)?;
+            let status = W::begin(t, ends, parts)?;
+            packing.unpack(t, buffer)?;
+            status
+        } else {
+            let status = W::receive(t, ends, packing.incoming(buffer))?;
+            packing.unpack(t, buffer)?;
+            W::reply(t, ends, packing.outgoing(t, message)?)?;
+            status
+        };
+        let is_of_pair = status.tag == ends.received;
+        let whole = packing.whole(status);
+        self.arrived_bytes = whole.length_from(ends.peer).filter(|_| is_of_pair);
+        Ok(())
+    }
+
     fn check(&mut self, check: &mut Checker) {
         let [_, of_peer] = self.seeds(check.seeds());
         let what = format!("the message from rank {}", self.ends.peer);
@@ -123,6 +145,7 @@ impl<T: Transport, W: Way> Pattern<T> for PingPong<W> {
             messages.saturating_add(RECEIPT_BYTES)
         },
         has_layouts: true,
+        is_packed: true,
         ..FAMILY
     };
     type Part = Turn<T, W>;
@@ -228,6 +251,15 @@ pub(crate) trait Way: Sync + 'static {
         t.blocked_recv(ends.source(), ends.received, buffer)
     }
 
+    /// Sends the answer `message`.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    #[inline]
+    fn reply<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
+        Self::send(t, ends, message)
+    }
+
     /// The calls of the rank that begins.
     ///
     /// # Errors
@@ -257,7 +289,7 @@ pub(crate) trait Way: Sync + 'static {
         [message, buffer]: [&mut [u8]; 2],
     ) -> Result<Status> {
         let status = Self::receive(t, ends, buffer)?;
-        Self::send(t, ends, message)?;
+        Self::reply(t, ends, message)?;
         Ok(status)
     }
 }
@@ -374,14 +406,8 @@ impl Way for Rsend {
     }
 
     #[inline]
-    fn answer<T: Transport>(
-        t: &T,
-        ends: Ends,
-        [message, buffer]: [&mut [u8]; 2],
-    ) -> Result<Status> {
-        let status = Self::receive(t, ends, buffer)?;
-        t.blocked_send_in(SendMode::Ready, ends.peer, ends.sent, message)?;
-        Ok(status)
+    fn reply<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
+        t.blocked_send_in(SendMode::Ready, ends.peer, ends.sent, message)
     }
 }
 

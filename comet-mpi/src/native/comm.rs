@@ -58,10 +58,34 @@ impl Comm {
         self.with_kind(Kind::of(datatype))
     }
 
-    /// A duplicate of this communicator, on which a message of the extent of `blocks` is one element of the
-    /// type that they make of the elements of this one; all ranks call it.
+    /// A duplicate of this communicator, on which a message of the extent of `blocks` is sent as one element of
+    /// the type of one side of them, and received as one of the other; all ranks call it.
     pub(crate) fn with_layout(&self, blocks: &Blocks) -> Outcome<Self> {
-        self.with_kind(Kind::made(blocks, self.kind())?)
+        self.with_kind(Kind::made(blocks)?)
+    }
+
+    /// `MPI_Pack` (section 5.2) of `message`, in the type in which this communicator sends it.
+    #[inline]
+    pub(crate) fn pack(&self, message: &[u8], packed: &mut [u8]) -> Outcome {
+        let (n, kind) = self.counted(message.len());
+        let (from, into, mut at) = (message.as_ptr().cast(), packed.as_mut_ptr().cast(), 0);
+        let (n, room) = (to_c(n), to_c(packed.len()));
+        // SAFETY: the message is borrowed for the whole call, which reads no more than its length, and writes no
+        // more than there is room for, and the place behind.
+        let code = unsafe { ffi::MPI_Pack(from, n, kind, into, room, &raw mut at, self.raw) };
+        outcome("MPI_Pack", code)
+    }
+
+    /// `MPI_Unpack` into `place`, in the type in which this communicator receives it.
+    #[inline]
+    pub(crate) fn unpack(&self, packed: &[u8], place: &mut [u8]) -> Outcome {
+        let (n, kind) = self.counted_to_arrive(place.len());
+        let (from, into, mut at) = (packed.as_ptr().cast(), place.as_mut_ptr().cast(), 0);
+        let (n, length) = (to_c(n), to_c(packed.len()));
+        // SAFETY: the place is borrowed for the whole call, which writes no more than its length, and reads no
+        // more than what is packed.
+        let code = unsafe { ffi::MPI_Unpack(from, length, &raw mut at, into, n, kind, self.raw) };
+        outcome("MPI_Unpack", code)
     }
 
     fn with_kind(&self, kind: Kind) -> Outcome<Self> {
@@ -154,7 +178,22 @@ impl Comm {
     /// of others.
     #[inline]
     pub(super) fn counted(&self, length_bytes: usize) -> (usize, ffi::MPI_Datatype) {
-        let Kind { raw, unit, rest, shift, .. } = self.kind;
+        self.counted_in(length_bytes, self.kind.raw)
+    }
+
+    /// The same for a message that is received, whose type may be another.
+    #[inline]
+    pub(super) fn counted_to_arrive(&self, length_bytes: usize) -> (usize, ffi::MPI_Datatype) {
+        self.counted_in(length_bytes, self.kind.received)
+    }
+
+    #[inline]
+    fn counted_in(
+        &self,
+        length_bytes: usize,
+        raw: ffi::MPI_Datatype,
+    ) -> (usize, ffi::MPI_Datatype) {
+        let Kind { unit, rest, shift, .. } = self.kind;
         if length_bytes == unit {
             (1, raw)
         } else if length_bytes & rest == 0 {
@@ -224,7 +263,7 @@ impl Comm {
     #[inline]
     pub(crate) fn recv(&self, buffer: &mut [u8], from: Source, tag: Tag) -> Arrived {
         let mut status = empty_status();
-        let code = self.with_type(buffer.len(), |count, kind| {
+        let code = self.with_type_to_arrive(buffer.len(), |count, kind| {
             let (start, from) = (buffer.as_mut_ptr().cast(), source_to_c(from));
             let (tag, status) = (tag_to_c(tag), &raw mut status);
             // SAFETY: the buffer is borrowed for the whole call, which writes no more than its
@@ -257,7 +296,7 @@ impl Comm {
                     )
                 }
             };
-            self.with_type(buffer.len(), both).unwrap_or_else(|failure| failure.code)
+            self.with_type_to_arrive(buffer.len(), both).unwrap_or_else(|failure| failure.code)
         });
         self.arrived("MPI_Sendrecv", code, &status)
     }
@@ -406,7 +445,26 @@ impl Comm {
         length_bytes: usize,
         call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
     ) -> Outcome<c_int> {
-        let (n_elements, kind) = self.counted(length_bytes);
+        self.with_count(length_bytes, self.counted(length_bytes), call)
+    }
+
+    /// The same for a message that is received, whose type may be another.
+    #[inline]
+    pub(super) fn with_type_to_arrive(
+        &self,
+        length_bytes: usize,
+        call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
+    ) -> Outcome<c_int> {
+        self.with_count(length_bytes, self.counted_to_arrive(length_bytes), call)
+    }
+
+    #[inline]
+    fn with_count(
+        &self,
+        length_bytes: usize,
+        (n_elements, kind): (usize, ffi::MPI_Datatype),
+        call: impl FnOnce(c_int, ffi::MPI_Datatype) -> c_int,
+    ) -> Outcome<c_int> {
         match c_int::try_from(n_elements) {
             Ok(count) => Ok(call(count, kind)),
             Err(_) => self.with_long_type(length_bytes, call),

@@ -4,11 +4,12 @@ use std::ffi::c_int;
 use std::rc::Rc;
 
 use comet_core::collective::Element;
-use comet_core::layout::{Blocks, Layout};
+use comet_core::layout::Blocks;
 use mpi::ffi;
 
 use super::collective::kind_of;
 use super::comm::to_c;
+use super::constructed;
 use super::{Outcome, outcome, written};
 
 /// The part of a message above 2^31 - 1 bytes that is one element of its type, in bytes.
@@ -18,6 +19,8 @@ const LONG_ELEMENT_BYTES: c_int = 1 << 30;
 #[derive(Clone)]
 pub(super) struct Kind {
     pub(super) raw: ffi::MPI_Datatype,
+    /// The type in which messages are received.
+    pub(super) received: ffi::MPI_Datatype,
     /// Bytes of an element in memory.
     pub(super) unit: usize,
     /// Bytes of an element that travel.
@@ -28,12 +31,12 @@ pub(super) struct Kind {
     pub(super) rest: usize,
     /// Binary logarithm of the unit, for whole numbers of elements.
     pub(super) shift: u32,
-    /// The type that was made, which lasts as long as this.
-    made: Option<Rc<Made>>,
+    /// The types that were made, which last as long as this.
+    made: Option<Rc<[Made]>>,
 }
 
 /// A type that was made, which is freed.
-struct Made(ffi::MPI_Datatype);
+pub(super) struct Made(pub(super) ffi::MPI_Datatype);
 
 impl Drop for Made {
     fn drop(&mut self) {
@@ -50,7 +53,8 @@ impl Kind {
     pub(super) fn of(element: Element) -> Self {
         let (unit, raw) = (element.bytes(), kind_of(element));
         let (rest, shift) = (unit - 1, unit.trailing_zeros());
-        Self { raw, unit, data_bytes: unit, arrived: (raw, unit), rest, shift, made: None }
+        let (received, data_bytes, arrived) = (raw, unit, (raw, unit));
+        Self { raw, received, unit, data_bytes, arrived, rest, shift, made: None }
     }
 
     /// True if the type was made, and is shared by all that have it.
@@ -58,56 +62,23 @@ impl Kind {
         self.made.is_some()
     }
 
-    /// A type with the extent and the data of `blocks`, whose elements are of the type `base`.
-    pub(super) fn made(blocks: &Blocks, base: ffi::MPI_Datatype) -> Outcome<Self> {
-        let mut raw = derived(blocks, base)?;
-        // SAFETY: the type has just been made.
-        outcome("MPI_Type_commit", unsafe { ffi::MPI_Type_commit(&raw mut raw) })?;
-        let made = Some(Rc::new(Made(raw)));
+    /// The types of both sides of a message of `blocks`.
+    pub(super) fn made(blocks: &Blocks) -> Outcome<Self> {
         let (unit, data_bytes) = (blocks.extent_bytes(), blocks.data_bytes());
+        let sent = constructed::committed(blocks.sent(), unit)?;
+        let mut made = vec![sent];
+        if blocks.received() != blocks.sent() {
+            made.push(constructed::committed(blocks.received(), unit)?);
+        }
+        let (raw, received) = (made[0].0, made[made.len() - 1].0);
         let (arrived, rest, shift) = ((kind_of(Element::U8), 1), usize::MAX, 0);
-        Ok(Self { raw, unit, data_bytes, arrived, rest, shift, made })
+        let made = Some(made.into());
+        Ok(Self { raw, received, unit, data_bytes, arrived, rest, shift, made })
     }
-}
-
-/// A type with these blocks of elements of `base` (sections 5.1.2 and 5.1.7); its extent begins with the
-/// message.
-fn derived(blocks: &Blocks, base: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
-    match blocks.layout() {
-        Layout::Contiguous => contiguous(to_c(blocks.n_elements()), base),
-        Layout::Vector { stride, block } => {
-            let [n, block, stride] = [blocks.n_blocks(), *block, *stride].map(to_c);
-            // SAFETY: the type is alive; the call writes the handle of a new one.
-            let make = |made| unsafe { ffi::MPI_Type_vector(n, block, stride, base, made) };
-            written("MPI_Type_vector", constant!(RSMPI_DATATYPE_NULL), make)
-        }
-        Layout::Indexed(of) => {
-            let lengths: Vec<c_int> = of.iter().map(|(_, n)| to_c(*n)).collect();
-            let starts: Vec<c_int> = of.iter().map(|(start, _)| to_c(*start)).collect();
-            let (n, lengths, places) = (to_c(of.len()), lengths.as_ptr(), starts.as_ptr());
-            // SAFETY: there are as many lengths and starts as blocks, and the type is alive; the call writes
-            // the handle of a new one.
-            let make = |made| unsafe { ffi::MPI_Type_indexed(n, lengths, places, base, made) };
-            let made = written("MPI_Type_indexed", constant!(RSMPI_DATATYPE_NULL), make)?;
-            if starts.first() == Some(&0) { Ok(made) } else { from_the_start(made, blocks) }
-        }
-    }
-}
-
-/// The type `of`, whose first block begins later, with an extent from the start of the message.
-fn from_the_start(mut of: ffi::MPI_Datatype, blocks: &Blocks) -> Outcome<ffi::MPI_Datatype> {
-    let extent = ffi::MPI_Aint::try_from(blocks.extent_bytes());
-    let extent = extent.expect("no memory is longer than half of the address space");
-    // SAFETY: the type is alive; the call writes the handle of a new one.
-    let make = |made| unsafe { ffi::MPI_Type_create_resized(of, 0, extent, made) };
-    let resized = written("MPI_Type_create_resized", constant!(RSMPI_DATATYPE_NULL), make)?;
-    // SAFETY: the type was made for this one alone, which goes on (section 5.1.9).
-    outcome("MPI_Type_free", unsafe { ffi::MPI_Type_free(&raw mut of) })?;
-    Ok(resized)
 }
 
 /// A type of `n` elements of `kind`, one behind the other.
-fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
+pub(super) fn contiguous(n: c_int, kind: ffi::MPI_Datatype) -> Outcome<ffi::MPI_Datatype> {
     // SAFETY: the type is alive; the call writes the handle of a new one.
     let make = |made| unsafe { ffi::MPI_Type_contiguous(n, kind, made) };
     written("MPI_Type_contiguous", constant!(RSMPI_DATATYPE_NULL), make)

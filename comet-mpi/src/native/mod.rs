@@ -29,6 +29,7 @@ mod issue;
 
 mod collective;
 mod comm;
+mod constructed;
 mod datatype;
 mod file;
 mod init;
@@ -45,6 +46,7 @@ mod request;
 mod window;
 
 pub(crate) use comm::{Arrived, Comm};
+pub(crate) use constructed::{construct, facts};
 pub use file::MpiFile;
 pub(crate) use lane::LaneComm;
 pub use memory::MpiBuffer;

@@ -102,7 +102,7 @@ impl MpiPrepared {
         prepared.receives = Some((source, buffer.len()));
         let (from, tag) = (source_to_c(source), tag_to_c(tag));
         prepared.each("MPI_Recv_init", |request| {
-            comm.with_type(buffer.len(), |count, kind| {
+            comm.with_type_to_arrive(buffer.len(), |count, kind| {
                 let start = buffer.as_mut_ptr().cast();
                 // SAFETY: the call writes the request, and notes the address of the place alone.
                 unsafe { ffi::MPI_Recv_init(start, count, kind, from, tag, comm.raw(), request) }

@@ -113,7 +113,9 @@ impl<'env> MpiSend<'env> {
             // memory writes nothing to it until then.
             unsafe { send(start, count, kind, to, tag, comm.raw(), request) }
         };
-        let request = Request::start(comm, name, length_bytes, waiting, send)?;
+        let request = Request::start(name, waiting, |request| {
+            comm.with_type(length_bytes, |count, kind| send(count, kind, request))
+        })?;
         Ok(Self { request, message: PhantomData })
     }
 }
@@ -138,7 +140,9 @@ impl<'env> MpiRecv<'env> {
             // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
         };
-        let request = Request::start(comm, "MPI_Irecv", capacity_bytes, waiting, recv)?;
+        let request = Request::start("MPI_Irecv", waiting, |request| {
+            comm.with_type_to_arrive(capacity_bytes, |count, kind| recv(count, kind, request))
+        })?;
         Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
     }
 
@@ -212,19 +216,15 @@ pub(crate) struct End<'a> {
 }
 
 impl Request {
-    /// Starts an operation on `length_bytes` bytes by `start`, which is the function `call`.
+    /// Starts an operation by `start`, which is the function `call`.
     #[inline(always)]
     fn start(
-        comm: &Comm,
         call: &'static str,
-        length_bytes: usize,
         waiting: Waiting,
-        start: impl FnOnce(c_int, ffi::MPI_Datatype, *mut ffi::MPI_Request) -> c_int,
+        start: impl FnOnce(*mut ffi::MPI_Request) -> Outcome<c_int>,
     ) -> Outcome<Self> {
         let mut raw = constant!(RSMPI_REQUEST_NULL);
-        let written = &raw mut raw;
-        let code = comm.with_type(length_bytes, |count, kind| start(count, kind, written))?;
-        outcome(call, code)?;
+        outcome(call, start(&raw mut raw)?)?;
         Ok(Self { raw, waiting: Waiting::pack(Some(waiting)) })
     }
 

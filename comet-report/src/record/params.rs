@@ -37,9 +37,10 @@ pub(crate) fn graph(config: &BTreeMap<String, serde_json::Value>) -> Option<Stri
     Some(sha256_hex(edges)[..8].to_owned())
 }
 
-/// The layout of the messages in the settings `config` of a run, if there is one.
-pub(crate) fn layout(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
-    config.get("layout")?.as_str().map(str::to_owned)
+/// The layouts of the messages in the settings `config` of a run: their names.
+pub(crate) fn layouts(config: &BTreeMap<String, serde_json::Value>) -> Vec<String> {
+    let names = config.get("layout").and_then(serde_json::Value::as_array);
+    names.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 impl Params {

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -10,7 +11,7 @@ use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{Buffers, Cast, Touch};
-use comet_core::layout::Layout;
+use comet_core::layout::{Layout, Layouts};
 use comet_core::sync::{Skew, StartSync};
 use comet_report::environment;
 use comet_stats::refine;
@@ -54,9 +55,9 @@ pub(crate) struct MethodArgs {
     pub(crate) graph: Option<Graph>,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
-    /// Layout of the messages of echo, of the suite osu and of collectives that move data, over MPI: contiguous, vector:STRIDE:BLOCK or indexed:FILE with a block START,LENGTH a line, in elements of --axis datatype [default: no derived datatype]
-    #[arg(long, value_name = "LAYOUT", value_parser = parse_layout, hide_short_help = true)]
-    pub(crate) layout: Option<Layout>,
+    /// Layouts of the messages of pairs of ranks, and over MPI of collectives that move data, in elements of --axis datatype, as in contiguous,vector:1:2,packed:vector:1:2 (docs/usage.md has all) [default: no derived datatype]
+    #[arg(long, value_name = "LAYOUTS", value_parser = parse_layouts, hide_short_help = true)]
+    pub(crate) layout: Option<LayoutList>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]
     #[arg(long, value_name = "RULE", value_parser = parse_refinement, hide_short_help = true)]
     pub(crate) refine: Option<Refinement>,
@@ -66,7 +67,16 @@ pub(crate) struct MethodArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Refinement(pub(crate) Option<refine::Rule>);
 
+/// Layouts of messages, each of which is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LayoutList(Vec<Arc<Layouts>>);
+
 impl MethodArgs {
+    /// The layouts of the messages, none without gaps.
+    pub(crate) fn layouts(&self) -> Vec<Arc<Layouts>> {
+        self.layout.clone().map_or(Vec::new(), |list| list.0)
+    }
+
     /// `settings` by this method; `is_thorough` says whether the profile refines by default.
     pub(crate) fn apply(&self, settings: &mut Settings, is_thorough: bool) {
         let of_name = |rules: &Rules| rules.name() == self.rules;
@@ -76,7 +86,7 @@ impl MethodArgs {
         settings.cast = self.cast;
         settings.graph.clone_from(&self.graph);
         settings.files = self.storage.folder();
-        settings.layout.clone_from(&self.layout);
+        settings.layouts = self.layouts();
         settings.buffers = self.buffers;
         settings.is_shuffled = self.order == "shuffled";
         if let Some(percent) = self.target {
@@ -108,11 +118,14 @@ fn parse_graph(path: &str) -> Result<Graph, String> {
     text.map_err(|error| format!("cannot be read: {error} (name a file of edges)"))?.parse()
 }
 
-fn parse_layout(text: &str) -> Result<Layout, String> {
-    let Some(path) = text.strip_prefix("indexed:") else { return text.parse() };
-    let text = fs::read_to_string(path);
-    let text = text.map_err(|error| format!("cannot be read: {error} (name a file of blocks)"))?;
-    Layout::indexed(&text)
+fn parse_layouts(text: &str) -> Result<LayoutList, String> {
+    let list = Layouts::list(text, |path| {
+        let text = fs::read_to_string(path);
+        let text =
+            text.map_err(|error| format!("cannot be read: {error} (name a file of blocks)"))?;
+        Layout::indx(&text)
+    })?;
+    Ok(LayoutList(list.into_iter().map(Arc::new).collect()))
 }
 
 fn parse_definition(text: &str) -> Result<Definition, String> {

@@ -11,7 +11,6 @@ use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{LoopLimits, Multiples, Settings};
 use comet_core::kernel::{KernelInfo, Profile, refusal};
-use comet_core::layout::Layout;
 use comet_core::sync::StartSync;
 use comet_report::environment;
 use comet_report::format::{self, JSONL};
@@ -377,7 +376,7 @@ impl Runs<'_> {
             ("io_cache", json!(settings.files.as_ref().map(|files| files.cache.label()))),
             ("io_hints", json!(settings.files.as_ref().map(|files| &files.hints))),
             ("graph", json!(settings.graph.as_ref().map(Graph::edges))),
-            ("layout", json!(settings.layout.as_ref().map(Layout::to_string))),
+            ("layout", json!(settings.layouts.iter().map(|of| of.to_string()).collect::<Vec<_>>())),
             ("buffers", json!(if settings.are_untouched() { "untouched" } else { "resent" })),
             ("buffer_mode", json!(settings.buffers.name())),
             ("off_cache_bytes", json!(settings.buffers.cache_bytes())),

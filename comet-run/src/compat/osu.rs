@@ -325,11 +325,11 @@ impl Asked<'_> {
     fn layout(&mut self, value: &str) -> Result<(), Stop> {
         let (kind, rest) = value.split_once(':').unwrap_or((value, ""));
         let layout = match kind.to_lowercase().as_str() {
-            "cont" => "contiguous".into(),
-            "vect" if format!("vector:{rest}").parse::<Layout>().is_ok() => {
-                format!("vector:{rest}")
+            "cont" => "cont".into(),
+            "vect" if format!("vect:{rest}").parse::<Layout>().is_ok() => {
+                format!("vect:{rest}")
             }
-            "indx" if !rest.is_empty() => format!("indexed:{rest}"),
+            "indx" if !rest.is_empty() => format!("indx:{rest}"),
             _ => {
                 let expected = "layouts are cont, vect:STRIDE:BLOCK with a block of 1 to STRIDE elements, and indx:FILE (write vect:8:4)";
                 return Err(wrong(self.program, "-D", value, expected));

@@ -147,10 +147,10 @@ fn pairs_roots_places_and_datatypes_of_osu_are_values_of_axes() {
             "osu_allreduce -m 8 -T all",
             run("osu_allreduce", " --sizes 1..8*2 --axis element=char,int,float"),
         ),
-        ("osu_bcast -m 8 -D CONT", run("osu_bcast", " --layout contiguous --sizes 1..8*2")),
+        ("osu_bcast -m 8 -D CONT", run("osu_bcast", " --layout cont --sizes 1..8*2")),
         (
             "osu_bcast -m 8 --ddt=vect:8:4 -T mpi_int",
-            run("osu_bcast", " --layout vector:8:4 --sizes 1..8*2 --axis datatype=int"),
+            run("osu_bcast", " --layout vect:8:4 --sizes 1..8*2 --axis datatype=int"),
         ),
         // Bytes are characters in the layout.
         ("osu_gatherv -m 8 -T MPI_CHAR", run("osu_gatherv", " --sizes 1..8*2")),

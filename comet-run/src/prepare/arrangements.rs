@@ -35,7 +35,7 @@ pub(super) fn of(
         let groups = groups.iter().map(|n| usize::try_from(*n).unwrap_or(n_ranks).min(most));
         let groups: BTreeSet<_> = groups.collect();
         let procs = Some(procs).filter(|procs| *procs != n_ranks);
-        groups.into_iter().map(move |n_groups| Arrangement { procs, n_groups, datatype: None })
+        groups.into_iter().map(move |n_groups| Arrangement { procs, n_groups, ..Arrangement::ALL })
     };
     let of_ranks: Vec<_> = procs.into_iter().flat_map(of_procs).collect();
     let of_types = overrides.iter().find(|change| *change.axis == DATATYPE);
@@ -60,8 +60,8 @@ pub(super) fn has_datatype(info: &KernelInfo) -> bool {
 /// The cases of a kernel of two ranks, each on one number of ranks alone: the pair is the same.
 pub(super) fn on_one_number(cases: Vec<Case>, is_better: fn(usize, usize) -> bool) -> Vec<Case> {
     let of_pair = |case: &Case| {
-        let datatype = case.arrangement().datatype;
-        case.on(Arrangement { datatype, ..Arrangement::ALL }).label()
+        let Arrangement { datatype, layout, .. } = case.arrangement();
+        case.on(Arrangement { datatype, layout, ..Arrangement::ALL }).label()
     };
     let n_ranks = |case: &Case| case.arrangement().procs.unwrap_or(usize::MAX);
     let mut best: HashMap<String, usize> = HashMap::new();

@@ -12,6 +12,7 @@
 pub(crate) mod builtin;
 pub(crate) mod import;
 mod keys;
+mod layouts;
 pub(crate) mod schema;
 mod table;
 
@@ -30,6 +31,7 @@ use crate::exit;
 use crate::paths;
 use crate::selection;
 use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP, VARY};
+use layouts::Datatypes;
 use table::{Item, Place, Table, Tables};
 
 /// Version of the form of suite files.
@@ -84,6 +86,7 @@ impl Entry {
 struct Layer {
     labels: BTreeMap<String, String>,
     given: Table,
+    datatypes: Datatypes,
 }
 
 impl Layer {
@@ -157,7 +160,13 @@ impl Reader {
         above: &Layer,
     ) -> anyhow::Result<(Table, Option<Item>)> {
         let (file, folder, text) = open(name, folder)?;
-        let Tables { head, machine, defaults, stop, measure } = table::read(&file, &text)?;
+        let mut tables = table::read(&file, &text)?;
+        let datatypes = layouts::read(std::mem::take(&mut tables.layout), &above.datatypes)?;
+        let of_entries = tables.measure.iter_mut().map(|(_, entry)| entry);
+        for table in of_entries.chain([&mut tables.defaults]) {
+            layouts::resolve(table, &datatypes);
+        }
+        let Tables { head, machine, defaults, stop, measure, .. } = tables;
         if let Some(format) = head.get("format").filter(|format| format.word() != FORMAT) {
             let found = format.word();
             return Err(format.place.refuse(format_args!(
@@ -186,7 +195,7 @@ impl Reader {
             }
         }
         let labels = machine.into_iter().map(|(key, item)| (key, item.word())).collect();
-        let layer = Layer { labels, given }.under(above.clone());
+        let layer = Layer { labels, given, datatypes }.under(above.clone());
         self.open.push(file);
         if let Some(include) = head.get("include") {
             for other in &include.values {
@@ -239,14 +248,14 @@ impl Reader {
         let mut places = BTreeMap::new();
         for (key, item) in given {
             places.insert(key.clone(), item.place.clone());
-            if axes.contains(&&*key) {
+            if axes.contains(&&*key) || key == layouts::KEY {
                 of_axes.push((key, item));
             } else if !OF_ENTRY.contains(&&*key) && !self.keys.is_axis(&key) {
                 words.push(keys::option(&key, &item));
             }
         }
         let lists =
-            of_axes.iter().filter(|(_, item)| item.is_several()).map(|(key, _)| key.clone());
+            of_axes.iter().filter(|(key, item)| item.is_several(key)).map(|(key, _)| key.clone());
         let varied: Vec<Option<String>> = match lists.collect::<Vec<_>>() {
             lists if is_by_turns && !lists.is_empty() => lists.into_iter().map(Some).collect(),
             _ => vec![None],
@@ -257,8 +266,9 @@ impl Reader {
             words.extend(varied.iter().map(|key| format!("--label=varied={key}")));
             for (key, item) in &of_axes {
                 let is_held = varied.as_ref().is_some_and(|varied| varied != key);
-                let values = if is_held { item.first().word() } else { item.word() };
-                words.push(format!("--axis={key}={values}"));
+                let values = if is_held { item.first(key).word() } else { item.word() };
+                let option = if key == layouts::KEY { "" } else { "axis=" };
+                words.push(format!("--{option}{key}={values}"));
             }
             let mut args = self
                 .keys

@@ -59,6 +59,11 @@ pub(crate) fn schema() -> Value {
                 "additionalProperties": { "type": ["string", "number", "boolean"] },
             },
             "defaults": table("options of run, and axes of kernels", settings, &[]),
+            "layout": {
+                "description": "datatypes by their names, for the key layout: vector(64,1,64,double)",
+                "type": "object",
+                "additionalProperties": { "type": "string" },
+            },
             "stop": table("times and numbers of samples", stop.collect(), &[]),
             "measure": {
                 "description": "the entries, in their order",

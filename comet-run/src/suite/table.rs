@@ -8,6 +8,7 @@ use std::rc::Rc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::layouts;
 use crate::exit;
 use crate::selection;
 
@@ -47,14 +48,21 @@ impl Item {
         self.values.join(",")
     }
 
-    /// True if it has, or may have, more values than one.
-    pub(super) fn is_several(&self) -> bool {
+    /// True if it has, or may have, more values than one, as the key `key`.
+    pub(super) fn is_several(&self, key: &str) -> bool {
+        if key == layouts::KEY {
+            return self.values.len() > 1;
+        }
         let word = self.word();
         word.contains(',') || word.contains("..")
     }
 
-    /// Its first value, as it is written.
-    pub(super) fn first(&self) -> Self {
+    /// Its first value as the key `key`, as it is written.
+    pub(super) fn first(&self, key: &str) -> Self {
+        if key == layouts::KEY {
+            let values = self.values.first().cloned().into_iter().collect();
+            return Self { place: self.place.clone(), values };
+        }
         let word = self.word();
         let item = word.split(',').next().unwrap_or_default();
         let first = item.split("..").next().unwrap_or_default().trim();
@@ -73,14 +81,18 @@ pub(super) struct Tables {
     pub(super) machine: Table,
     pub(super) defaults: Table,
     pub(super) stop: Table,
+    /// Datatypes of the user's, by their names.
+    pub(super) layout: Table,
     /// The entries, each with its first line.
     pub(super) measure: Vec<(Place, Table)>,
 }
 
+/// What stands between the two layouts of a pair.
+pub(super) const TO: &str = ":to:";
 /// Keys of the head of a file.
 const HEAD: [&str; 4] = ["format", "name", "about", "include"];
 /// Tables of a file.
-const TABLES: [&str; 4] = ["machine", "defaults", "stop", "measure"];
+const TABLES: [&str; 5] = ["machine", "defaults", "stop", "layout", "measure"];
 
 /// A text that is taken apart.
 struct Reader<'a> {
@@ -102,6 +114,7 @@ pub(super) fn read(file: &str, text: &str) -> anyhow::Result<Tables> {
             "machine" => tables.machine = reader.table(value)?,
             "defaults" => tables.defaults = reader.table(value)?,
             "stop" => tables.stop = reader.table(value)?,
+            "layout" => tables.layout = reader.table(value)?,
             "measure" => tables.measure = reader.entries(value)?,
             _ if HEAD.contains(&name) => {
                 tables.head.insert(name.to_owned(), reader.item(value)?);
@@ -151,12 +164,23 @@ impl Reader<'_> {
         let place = self.place(&value.span());
         let values = match value.get_ref() {
             DeValue::Array(members) => {
-                let text = |member: &Spanned<DeValue<'_>>| self.text(member);
+                let text = |member: &Spanned<DeValue<'_>>| self.member(member);
                 members.iter().map(text).collect::<anyhow::Result<_>>()?
             }
             _ => vec![self.text(value)?],
         };
         Ok(Item { place, values })
+    }
+
+    /// A member of a list: a text, or a pair of layouts, `[SENT, RECEIVED]`.
+    fn member(&self, value: &Spanned<DeValue<'_>>) -> anyhow::Result<String> {
+        match value.get_ref() {
+            DeValue::Array(pair) if pair.len() == 2 => {
+                let texts = pair.iter().map(|layout| self.text(layout));
+                Ok(texts.collect::<anyhow::Result<Vec<_>>>()?.join(TO))
+            }
+            _ => self.text(value),
+        }
     }
 
     fn text(&self, value: &Spanned<DeValue<'_>>) -> anyhow::Result<String> {
@@ -223,7 +247,9 @@ mod tests {
             ("b|a", "b", true),
             ("8", "8", false),
         ] {
-            assert_eq!((&*item(text).first().word(), item(text).is_several()), (first, is_several));
+            let key = "length_bytes";
+            let found = (item(text).first(key).word(), item(text).is_several(key));
+            assert_eq!(found, (first.to_owned(), is_several));
         }
     }
 }

@@ -1,16 +1,23 @@
 //! Times of the suite `skampi` against formulas of the numbers of the machine: what each mode adds, to a
 //! ping-pong and to the chunks of a master, and what collectives by hand take.
 
+use std::sync::Arc;
+
+use comet_core::driver::Settings;
+use comet_core::kernel::{Arrangement, Case};
+use comet_core::layout::{Layout, Layouts};
 use comet_core::transport::Work;
 use comet_sim::machine::{Machine, Protocol};
 
+use super::bench::{Bench, info, settings};
 use super::closed_forms::{algorithm, message_ns};
 use super::machines;
 use super::oracle::law;
 use super::patterns::time_ns;
 
-/// Copy of a byte, and start and wait of unblocked calls, in nanoseconds, on all of the machines.
+/// Copy of a byte and of a piece, and start and wait of unblocked calls, in nanoseconds, on all of the machines.
 const COPY_NS: f64 = 2.0;
+const COPY_PIECE_NS: f64 = 30.0;
 const ISEND_NS: f64 = 300.0;
 const IRECV_NS: f64 = 200.0;
 const WAIT_NS: f64 = 150.0;
@@ -54,6 +61,30 @@ fn a_mode_adds_what_its_law_says_where_no_message_waits() {
     // Of 10 us of a start the CPUs take 5: twice the rest.
     for n_bytes in [0, 8, 1000, 100_000] {
         check(&machines::flat(), n_bytes, 10_000.0);
+    }
+}
+
+/// SK-33: a rank that packs copies each block, on both sides of a message unless one is in one piece already.
+#[test]
+fn blocks_are_copied_before_a_send_and_after_a_receive() {
+    let words = "contiguous,vector:8:16,vector:8:16:to:contiguous,packed:vector:8:16";
+    let layouts = Layouts::list(words, Layout::indx).expect("they are layouts");
+    let layouts = layouts.into_iter().map(Arc::new).collect();
+    let (machine, settings) = (machines::flat(), Settings { layouts, ..settings(5, 1) });
+    let bench = Bench::new(&machine, 2);
+    for n_bytes in [8, 1000, 64_000] {
+        let n_pieces = n_bytes / 8;
+        let copy_ns = COPY_NS * n_bytes as f64 + COPY_PIECE_NS * n_pieces as f64;
+        let message_ns = message_ns(&machine, 1, n_bytes);
+        for (layout, n_copies) in [(0, 0.0), (1, 4.0), (2, 2.0), (3, 4.0)] {
+            let arrangement = Arrangement { layout: Some(layout), ..Arrangement::ALL };
+            let case = Case::new(info("skampi/pingpong_send_recv"), &[n_bytes]).on(arrangement);
+            let found_ns = bench.measure(&[case], &settings)[0].series[0].values_ns[0];
+            // A block alone is one piece.
+            let n_copies = if n_pieces == 1 { 0.0 } else { n_copies };
+            let expected_ns = 2.0 * message_ns + n_copies * copy_ns;
+            assert_eq!(found_ns, expected_ns, "{n_bytes} bytes of layout {layout}");
+        }
     }
 }
 

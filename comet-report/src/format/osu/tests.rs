@@ -77,7 +77,7 @@ fn several_pairs_and_datatypes_look_as_they_did() {
     });
     text += &with("reduce_scatter_block", &of_elements.collect::<Vec<_>>(), "full");
     let laid = |window: u64| {
-        let layout = ("layout", Param::Label("vector:8:4".into()));
+        let layout = ("layout", Param::Label("vect:8:4".into()));
         numbers(names, [32, window, 4]).into_iter().chain([layout]).collect::<Vec<_>>()
     };
     for (windows, columns) in [(&WINDOWS[6..7], "p50"), (&WINDOWS, "windows")] {
@@ -309,6 +309,6 @@ fn figures_of_a_case_beside_work_stand_on_its_last_point_and_are_printed() {
     let line =
         "Time took to create topology graph:12.35 us.\n\n# OSU MPI Non-blocking Neighborhood ";
     assert!(text.contains(line), "{text}");
-    let text = with("ibcast", vec![figure(DATA_BYTES, 512.0)], Some("vector:8:4"));
+    let text = with("ibcast", vec![figure(DATA_BYTES, 512.0)], Some("vect:8:4"));
     assert!(text.contains("  62.50               512\n"), "{text}");
 }

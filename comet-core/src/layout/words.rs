@@ -1,0 +1,210 @@
+//! Text forms of datatypes (`vector(64,1,64,double)`).
+//!
+//! ```text
+//!   byte, char, int, long, float, double       an element
+//!   contiguous(N,TYPE)                         vector(N,BLOCK,STRIDE,TYPE)
+//!   hvector(N,BLOCK,STRIDE_BYTES,TYPE)         indexed(START:LENGTH ...,TYPE)
+//!   hindexed(START_BYTES:LENGTH ...,TYPE)      indexed_block(BLOCK,START ...,TYPE)
+//!   struct(START_BYTES:LENGTH:TYPE,...)        subarray(4x4,2x2,0x1,TYPE)
+//!   resized(EXTENT_BYTES,TYPE)
+//! ```
+
+use std::str::FromStr;
+
+use super::{Datatype, MAX_ELEMENTS};
+use crate::collective::Element;
+
+/// The most bytes that an element of a datatype of the user's reaches over.
+const MAX_REACH_BYTES: usize = 1 << 26;
+
+/// The parts of `text` between the commas that lie in no parentheses.
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (index, letter) in text.char_indices() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(text[start..index].trim());
+                start = index + 1;
+            }
+            _ => (),
+        }
+    }
+    parts.push(text[start..].trim());
+    parts
+}
+
+/// A datatype that a suite or a command line describes; refuses one whose pieces overlap.
+impl FromStr for Datatype {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let datatype = unchecked(text)?;
+        let reach = datatype.reach_bytes();
+        if reach > MAX_REACH_BYTES || datatype.largest_count() > MAX_ELEMENTS {
+            let most = MAX_REACH_BYTES >> 20;
+            return Err(format!(
+                "{text} reaches over more than {most} MiB (take fewer or nearer blocks)"
+            ));
+        }
+        if datatype.overlap(1) {
+            return Err(format!("the blocks of {text} overlap (take a longer stride or extent)"));
+        }
+        Ok(datatype)
+    }
+}
+
+/// The datatype of `text`, whose pieces may overlap.
+pub(super) fn unchecked(text: &str) -> Result<Datatype, String> {
+    let text = text.trim();
+    if let Some(element) = Element::find(text) {
+        return Ok(Datatype::Element(element));
+    }
+    let reader = Reader { text };
+    let Some((name, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
+        return Err(reader.refuse(
+            "byte, char, int, long, float, double, or a constructor of these (write vector(4,1,2,double))",
+        ));
+    };
+    reader.call(name, &parts(inner))
+}
+
+/// Reader of the constructor `text`.
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    /// The datatype of the constructor `name` with these arguments.
+    fn call(&self, name: &str, arguments: &[&str]) -> Result<Datatype, String> {
+        let of = |text: &str| unchecked(text).map(Box::new);
+        Ok(match (name, arguments) {
+            ("contiguous", [n, inner]) => {
+                Datatype::Contiguous { n: self.number(n)?, of: of(inner)? }
+            }
+            ("vector", [n, block, stride, inner]) => Datatype::Vector {
+                n: self.number(n)?,
+                block: self.number(block)?,
+                stride: self.number(stride)?,
+                of: of(inner)?,
+            },
+            ("hvector", [n, block, stride, inner]) => Datatype::Hvector {
+                n: self.number(n)?,
+                block: self.number(block)?,
+                stride_bytes: self.number(stride)?,
+                of: of(inner)?,
+            },
+            ("indexed", [list, inner]) => {
+                Datatype::Indexed { blocks: self.blocks(list)?, of: of(inner)? }
+            }
+            ("hindexed", [list, inner]) => {
+                Datatype::Hindexed { blocks: self.blocks(list)?, of: of(inner)? }
+            }
+            ("indexed_block", [block, starts, inner]) => Datatype::IndexedBlock {
+                block: self.number(block)?,
+                starts: self.numbers(starts, ' ')?,
+                of: of(inner)?,
+            },
+            ("struct", fields) => {
+                let fields = fields.iter().map(|field| self.field(field));
+                Datatype::Struct(fields.collect::<Result<_, _>>()?)
+            }
+            ("subarray", [sizes, part, start, inner]) => {
+                self.subarray([sizes, part, start], *of(inner)?)?
+            }
+            ("resized", [extent, inner]) => {
+                Datatype::Resized { extent_bytes: self.number(extent)?, of: of(inner)? }
+            }
+            _ => {
+                return Err(self.refuse(
+                    "constructors are contiguous, vector, hvector, indexed, hindexed, indexed_block, struct, \
+                     subarray and resized (write vector(4,1,2,double))",
+                ));
+            }
+        })
+    }
+
+    fn refuse(&self, expected: &str) -> String {
+        format!("'{}' is no datatype: {expected}", self.text)
+    }
+
+    fn number(&self, text: &str) -> Result<usize, String> {
+        let text = text.trim();
+        let number = text.parse().ok().filter(|n: &usize| *n <= MAX_ELEMENTS);
+        let expected = || format!("'{text}' is no number from 0 to {MAX_ELEMENTS}");
+        number.ok_or_else(|| self.refuse(&expected()))
+    }
+
+    fn numbers(&self, text: &str, by: char) -> Result<Vec<usize>, String> {
+        let words = text.split(by).filter(|word| !word.trim().is_empty());
+        words.map(|word| self.number(word)).collect()
+    }
+
+    /// Blocks `START:LENGTH` with blanks between them.
+    fn blocks(&self, text: &str) -> Result<Vec<(usize, usize)>, String> {
+        let block = |text: &str| {
+            let pair = text.split_once(':');
+            let (start, n) = pair.ok_or_else(|| self.refuse("blocks are START:LENGTH"))?;
+            Ok((self.number(start)?, self.number(n)?))
+        };
+        text.split_whitespace().map(block).collect()
+    }
+
+    /// A block `START:LENGTH:TYPE` of a struct.
+    fn field(&self, text: &str) -> Result<(usize, usize, Datatype), String> {
+        let words: Vec<&str> = text.splitn(3, ':').collect();
+        let [start, n, of] = words[..] else {
+            return Err(self.refuse("blocks are START:LENGTH:TYPE"));
+        };
+        Ok((self.number(start)?, self.number(n)?, unchecked(of)?))
+    }
+
+    /// A part of an array of `of`, from lists of its sizes, of those of the part, and of its place.
+    fn subarray(&self, lists: [&str; 3], of: Datatype) -> Result<Datatype, String> {
+        let [sizes, part, start] = lists.map(|list| self.numbers(list, 'x'));
+        let (sizes, part, start) = (sizes?, part?, start?);
+        let lies_within = |d: usize| start[d] + part[d] <= sizes[d] && part[d] > 0;
+        let is_even = sizes.len() == part.len() && sizes.len() == start.len();
+        if sizes.is_empty() || !is_even || !(0..sizes.len()).all(lies_within) {
+            let expected = "the part lies outside of the array (write subarray(4x4,2x2,1x1,int))";
+            return Err(self.refuse(expected));
+        }
+        Ok(Datatype::Subarray { sizes, part, start, of: Box::new(of) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_datatype_is_refused_with_a_remedy() {
+        for (text, expected) in [
+            ("word", "'word' is no datatype: byte, char, int, long, float, double, or"),
+            ("vector(4,1,double)", "'vector(4,1,double)' is no datatype: constructors are"),
+            ("vector(4,1,-2,double)", "'-2' is no number from 0 to 2147483647"),
+            ("vector(4,x,2,double)", "'x' is no number"),
+            ("indexed(4,int)", "blocks are START:LENGTH"),
+            ("struct(4:int)", "blocks are START:LENGTH:TYPE"),
+            ("subarray(4x4,3x3,2x2,int)", "the part lies outside of the array"),
+            ("subarray(4x4,2,2x2,int)", "the part lies outside of the array"),
+            ("vector(3,2,1,int)", "the blocks of vector(3,2,1,int) overlap"),
+            (
+                "contiguous(2,resized(4,double))",
+                "the blocks of contiguous(2,resized(4,double)) overlap",
+            ),
+            ("contiguous(2147483647,double)", "reaches over more than 64 MiB"),
+            ("vector(4,1,2,vector(4,1,2))", "'vector(4,1,2)' is no datatype"),
+        ] {
+            let error = text.parse::<Datatype>().unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn commas_in_parentheses_part_nothing() {
+        assert_eq!(parts("a, b(c,d(e,f)),g"), ["a", "b(c,d(e,f))", "g"]);
+        assert_eq!(parts("a"), ["a"]);
+    }
+}

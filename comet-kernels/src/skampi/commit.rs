@@ -1,0 +1,139 @@
+//! Construction of a datatype: time of its constructors, its commit and its end, on one rank.
+//!
+//! **Source**: SKaMPI (R. Reussner, P. Sanders, J. L. Traff), section 3.2, whose datatypes it constructs
+//! (the paper does not time that); MPI-4.1 sections 5.1.2 to 5.1.9.
+//!
+//! **Pattern**
+//! ```text
+//!   rank 0   constructs the type of a message of one layout     (Type_contiguous, Type_vector, ...)
+//!            commits it                                          (Type_commit)
+//!            frees it                                            (Type_free)
+//! ```
+//! **Timed** (rank 0): all of these calls, with those of the types that it consists of. The other
+//! ranks are idle.
+//!
+//! **Reports**: time of all calls of one type.
+//!
+//! **Rate**: none.
+//!
+//! **Parameters**: `constructor` of the outermost type, of bytes, one of every two where it is a
+//! vector; `length_bytes` of its data.
+//!
+//! **Verified by**: size and extent of the type, as the library tells them, against those that its
+//! definition has.
+//!
+//! **Caution**: lists of blocks are made before, but copied into the integers of the library within
+//! the time. Where no library holds the ranks, the time is that of finding the pieces of memory that
+//! loops copy; a simulated machine takes none.
+
+use std::sync::Arc;
+
+use comet_core::collective::Element;
+use comet_core::kernel::prelude::*;
+use comet_core::layout::{Datatype, Layout, Layouts};
+
+/// Words of the layouts, by the names of the constructors.
+const LAYOUTS: [&str; 11] = [
+    "contiguous",
+    "vector:1:2",
+    "hvector:1:2",
+    "indexed",
+    "hindexed",
+    "indexed_block:1",
+    "struct",
+    "subarray",
+    "resized:1:2",
+    "nested:1:2",
+    "mixed",
+];
+
+/// Constructor of the outermost type.
+static CONSTRUCTOR: Axis = Axis::choice(
+    "constructor",
+    "constructor of the outermost type",
+    &[
+        "contiguous",
+        "vector",
+        "hvector",
+        "indexed",
+        "hindexed",
+        "indexed_block",
+        "struct",
+        "subarray",
+        "resized",
+        "nested",
+        "mixed",
+    ],
+);
+
+/// `skampi/commit`; see the [module](self).
+pub(crate) struct Commit;
+
+/// The type, and size and extent of the last one that was constructed, in bytes.
+pub(crate) struct Construction {
+    datatype: Datatype,
+    found: [usize; 2],
+}
+
+/// The type of `case`; `None` if its length is less than a block, or has more elements than a C integer holds.
+fn datatype(case: &Case) -> Option<Datatype> {
+    let word = LAYOUTS.get(case.length(&CONSTRUCTOR))?;
+    let layout: Layout = word.parse().ok()?;
+    let length = case.length(&LENGTH_BYTES);
+    let blocks = Arc::new(Layouts::both(layout)).of(length, Element::U8);
+    let has_counts = |of: &Datatype| i32::try_from(of.largest_count()).is_ok();
+    Some(blocks.sent().clone()).filter(|of| of.size_bytes() > 0 && has_counts(of))
+}
+
+impl<T: Transport> Operation<T> for Construction {
+    fn fill(&mut self, _: Seeds) {
+        self.found = [0; 2];
+    }
+
+    #[inline]
+    fn run(&mut self, t: &T) -> Result<()> {
+        t.construct(&self.datatype)
+    }
+
+    fn end(&mut self, t: &T) -> Result<()> {
+        self.found = t.constructed(&self.datatype)?;
+        Ok(())
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        let expected = [self.datatype.size_bytes(), self.datatype.extent_bytes()];
+        let mut found = self.found.map(|bytes| bytes as f64);
+        check.values(&mut found, |i| expected[i] as f64, |_| true, "size and extent of the type");
+    }
+}
+
+impl<T: Transport> Pattern<T> for Commit {
+    const INFO: KernelInfo = KernelInfo {
+        name: "commit",
+        file: include_str!("commit.rs"),
+        summary: "Constructors, commit and end of a datatype",
+        axes: &[
+            AxisUse { axis: &CONSTRUCTOR, sweeps: ["0..10"; 3] },
+            AxisUse { axis: &LENGTH_BYTES, sweeps: ["768", "768,48Ki", "768,6Ki,48Ki,384Ki"] },
+        ],
+        series: &[Series::on_test_node("commit")],
+        is_movable: false,
+        admits: |case, _| match datatype(case) {
+            Some(_) => Ok(()),
+            None => {
+                let length = case.value(&LENGTH_BYTES);
+                Err(format!("{length} bytes make no such type (use 8 to 2147483647)"))
+            }
+        },
+        ..KernelInfo::compute("skampi")
+    };
+    type Part = Construction;
+
+    fn part(&self, cx: &Context<'_, T>, case: &Case, _: usize) -> Result<Role<Self::Part>> {
+        if cx.rank() != cx.root() {
+            return Ok(None);
+        }
+        let datatype = datatype(case).expect("a case without a type is not admitted");
+        Ok(Some((Duty::Times, Construction { datatype, found: [0; 2] })))
+    }
+}

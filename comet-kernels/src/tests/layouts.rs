@@ -1,0 +1,112 @@
+//! Messages with layouts, which ranks that are threads pack.
+
+use std::sync::Arc;
+
+use comet_core::driver::{self, Settings};
+use comet_core::event::{Event, Listener};
+use comet_core::kernel::{Arrangement, Case, HOPS, LENGTH_BYTES, Profile};
+use comet_core::layout::{DATA_BYTES, EXTENT_BYTES, Layout, Layouts, N_PIECES};
+use comet_core::local;
+use comet_core::topology::Topology;
+use comet_core::transport::Transport as _;
+
+/// Layouts of both sides, of which the last two are packed on purpose.
+const LAYOUTS: &str = "contiguous,vector:2:4,contiguous:to:indexed,struct:to:contiguous,\
+                       packed:mixed:to:nested:1:2,packed:struct";
+
+/// Figures of the cases that passed, and the sentences of the others.
+#[derive(Default)]
+struct Heard {
+    figures: Vec<(String, [f64; 3])>,
+    failures: Vec<String>,
+}
+
+impl Listener for Heard {
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        match event {
+            Event::CaseFinished(measurement) => {
+                let figure = |name| {
+                    let mut all = measurement.derived.iter();
+                    all.find(|figure| figure.name == name).and_then(|figure| figure.value)
+                };
+                let figures =
+                    [DATA_BYTES, EXTENT_BYTES, N_PIECES].map(|name| figure(name).unwrap_or(0.0));
+                self.figures.push((measurement.case.label(), figures));
+            }
+            Event::CaseFailed(failure) => self.failures.push(failure.message.clone()),
+            _ => (),
+        }
+        Ok(())
+    }
+}
+
+/// A case of each kernel that packs, of each of `LAYOUTS`, where the check of one kernel is spoiled.
+fn heard(corrupt: Option<&str>) -> Heard {
+    let mut kernels = super::all_kernels();
+    kernels.retain(|kernel| kernel.info().is_packed);
+    let kernels = &kernels[..];
+    let layouts = Layouts::list(LAYOUTS, Layout::indx).unwrap();
+    let layouts: Vec<_> = layouts.into_iter().map(Arc::new).collect();
+    let settings = Settings {
+        repetitions: Some(3),
+        samples: Some(2),
+        layouts,
+        corrupt: corrupt.map(str::to_owned),
+        ..Settings::of(Profile::Quick)
+    };
+    let n_layouts = settings.layouts.len();
+    let cases = kernels.iter().flat_map(|kernel| {
+        let of = kernel.info().axes.iter().map(|used| match used.axis {
+            axis if *axis == LENGTH_BYTES => 96,
+            axis => u64::from(*axis == HOPS),
+        });
+        let case = Case::new(kernel.info(), &of.collect::<Vec<_>>());
+        (0..n_layouts)
+            .map(move |layout| case.on(Arrangement { layout: Some(layout), ..Arrangement::ALL }))
+    });
+    let topology = Topology::hypercube(3);
+    // Collectives have one layout on both sides.
+    let world = settings.world(&topology);
+    let cases: Vec<Case> = cases.filter(|case| world.admit(case).is_ok()).collect();
+    let mut of_ranks = local::run_with(topology.clone(), false, |t| {
+        if t.rank() > 0 {
+            driver::follow(t, kernels, &settings).unwrap();
+            return Heard::default();
+        }
+        let mut heard = Heard::default();
+        driver::conduct(t, kernels, &cases, &settings, &mut heard).unwrap();
+        heard
+    });
+    of_ranks.swap_remove(0)
+}
+
+/// SK-30 to SK-33: the ten modes of the ping-pong and the other kernels of pairs in any layout of either side, and
+/// collectives that move data in one.
+#[test]
+fn kernels_that_pack_deliver_the_blocks_of_every_layout() {
+    let Heard { figures, failures } = heard(None);
+    assert_eq!(failures, Vec::<String>::new());
+    assert_eq!(
+        figures.iter().filter(|(label, _)| label.contains("skampi/pingpong")).count(),
+        10 * 6
+    );
+    for (label, found) in figures {
+        // A triangle of 96 bytes has 14 lines, the last of 5 bytes.
+        let expected = match label.rsplit_once("layout=").unwrap().1 {
+            "1" => [96.0, 96.0, 1.0],
+            "2" => [96.0, 190.0, 48.0],
+            "3" => [96.0, 187.0, 14.0],
+            "4" | "6" => [96.0, 128.0, 64.0],
+            _ => [96.0, 329.0, 96.0],
+        };
+        assert_eq!(found, expected, "{label}");
+    }
+}
+
+#[test]
+fn blocks_that_arrive_wrong_are_noticed() {
+    let Heard { figures, failures } = heard(Some("comet/exchange"));
+    assert!(figures.iter().all(|(label, _)| !label.starts_with("comet/exchange")));
+    assert_eq!(failures.len(), 6);
+    assert!(failures.iter().all(|sentence| sentence.contains("expected")), "{failures:?}");
+}
