@@ -30,6 +30,7 @@ pub mod figures;
 mod fingerprint;
 pub mod format;
 pub mod glance;
+pub mod guidelines;
 pub mod health;
 pub mod import;
 mod junit;

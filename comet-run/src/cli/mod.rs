@@ -22,8 +22,8 @@ pub(crate) use files::{
     ValidateArgs,
 };
 pub(crate) use measure::{
-    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL,
-    PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
+    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, GuidelinesArgs, HealthArgs, LaunchesArgs,
+    OPTIONAL, PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;
@@ -151,6 +151,9 @@ pub(crate) enum Command {
     /// Launch a command several times, and keep its results as those of one run
     #[command(after_help = "Example:\n  comet-run launches -n 5 -- mpirun -n 4 comet-run echo")]
     Launches(LaunchesArgs),
+    /// Measure operations against others that do the same, and report those that take longer
+    #[command(after_help = "Example:\n  comet-run guidelines allreduce bcast -n 4")]
+    Guidelines(GuidelinesArgs),
     /// List the machines that can be simulated, or describe one
     #[command(after_help = "Example:\n  comet-run machines ipsc860")]
     Machines(MachinesArgs),

@@ -7,6 +7,7 @@ pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
 mod files;
+pub(crate) mod guidelines;
 pub(crate) mod health;
 pub(crate) mod help;
 pub(crate) mod import;
