@@ -35,6 +35,7 @@ pub mod health;
 pub mod import;
 mod junit;
 pub mod launches;
+pub mod merged;
 pub mod models;
 pub mod odd;
 mod older;

@@ -37,7 +37,7 @@ use std::time::Duration;
 use cli::{Cli, Command};
 use command::{
     ab, algorithms, calibrate, check, compare, completions, guidelines, health, help, import, list,
-    machines, plan, plot, run, show, suite as suites,
+    machines, merge, plan, plot, run, show, suite as suites,
 };
 use launcher::Launcher;
 
@@ -103,6 +103,7 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),
+        Some(Command::Merge(args)) => merge::merge(args),
         Some(Command::Help(args)) => help::help(args),
         Some(Command::Schema) => list::schema(),
         Some(Command::Completions(args)) => completions::completions(args),

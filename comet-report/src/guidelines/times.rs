@@ -120,7 +120,7 @@ fn of_run(number: usize, run: &RunRecords) -> Vec<Placed<'_>> {
         if point.params.get(ALGORITHM).is_some_and(is_other) {
             return None;
         }
-        let ns = point.quoted_ns().filter(|ns| *ns > 0.0)?;
+        let ns = point.quoted_ns()?;
         let range_ns = point.time_ns().map_or([ns; 2], |time_ns| [time_ns.min, time_ns.max]);
         Some((point.params.ranks()?, point.on(Over::Message)?, ns, range_ns))
     };

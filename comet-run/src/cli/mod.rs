@@ -18,7 +18,7 @@ use crate::catalogue;
 use crate::exit;
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,
-    ListArgs, MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
+    ListArgs, MachinesArgs, MergeArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
     ValidateArgs,
 };
 pub(crate) use measure::{
@@ -169,6 +169,9 @@ pub(crate) enum Command {
     /// Convert result files for another program
     #[command(after_help = "Example:\n  comet-run export openmetrics a.jsonl -o a.prom")]
     Export(ExportArgs),
+    /// Merge result files of one command line into one that has all launches
+    #[command(after_help = "Example:\n  comet-run merge a.jsonl b.jsonl c.jsonl -o merged.jsonl")]
+    Merge(MergeArgs),
     /// Convert the output of another benchmark into a result file
     #[command(after_help = "Example:\n  comet-run import auto osu.txt -o osu.jsonl")]
     Import(ImportArgs),

@@ -15,6 +15,7 @@ mod job;
 pub(crate) mod launches;
 pub(crate) mod list;
 pub(crate) mod machines;
+pub(crate) mod merge;
 pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod run;
