@@ -47,6 +47,7 @@ mod places;
 mod plain;
 pub mod plot;
 mod points;
+pub mod questions;
 mod raw;
 pub mod read;
 pub mod record;

@@ -163,6 +163,7 @@ mod tests {
             ("openmetrics", "format-openmetrics.txt"),
             ("junit", "format-junit.xml"),
             ("extrap", "format-extrap.jsonl"),
+            ("skampi", "format-skampi.txt"),
         ];
         for (name, file) in goldens {
             check_golden(file, &render(name, &records));

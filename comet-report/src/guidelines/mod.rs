@@ -11,11 +11,15 @@
 //! interval of the factor and not in the factor. A guideline is violated where that interval lies
 //! beyond the margin of a comparison, and where it is no chance among so many lengths.
 
+pub(crate) mod sides;
 mod table;
 mod text;
-mod times;
+pub(crate) mod times;
 
-use comet_stats::compare::{Launches, MARGIN, Scale, Verdict, adjusted, margin};
+use std::collections::BTreeSet;
+
+use comet_stats::compare::{Verdict, adjusted};
+use sides::{Compared, Sides};
 pub use table::{Bound, GUIDELINES, Guideline, Length, Source, Term};
 use times::{Reading, Times, by_world};
 
@@ -23,8 +27,6 @@ use crate::runs::RunRecords;
 
 /// Of what is called a violation, this share is chance at most.
 const FALSE_SHARE: f64 = 0.05;
-/// Exact times that differ by less than this share differ by rounding.
-const ROUNDING: f64 = 1e-9;
 
 /// The guidelines on one number of ranks.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +108,8 @@ pub fn judge(runs: &[RunRecords], operations: &[String], margin: Option<f64>) ->
         let findings = findings.into_iter().map(|(finding, _)| finding).collect();
         Judgement { transport, n_ranks, n_launches, findings, unjudged }
     };
-    let all = by_world(runs).into_iter().map(of_world);
+    let known: BTreeSet<&str> = wanted.iter().flat_map(|of| of.kernels()).collect();
+    let all = by_world(runs, &known).into_iter().map(of_world);
     all.filter(|judgement| !judgement.findings.is_empty()).collect()
 }
 
@@ -200,106 +203,39 @@ impl World<'_> {
             {
                 return Err(format!("{} and {}", reading.way(), other.way()));
             }
-            // A simulated machine may have operations that take no time.
-            let is_positive = bound.iter().any(|(other, _)| other.ns > 0.0) && reading.ns > 0.0;
-            if is_positive {
-                sides.push(reading, &bound);
-            }
+            sides.push(reading, &bound);
         }
-        Ok((sides.n() > 0).then(|| sides.finding(guideline, length, self.margin)))
+        let compared = sides.compared(self.margin);
+        Ok(compared.map(|compared| (Finding::of(guideline, length, compared), compared.p)))
     }
 }
 
-/// Times of both sides in each launch.
-#[derive(Default)]
-struct Sides {
-    /// Logarithms of the bound (base) and of the bounded time (new).
-    launches: Launches,
-    /// Least and greatest samples of both sides, bound first.
-    ranges_ns: Vec<[[f64; 2]; 2]>,
-    /// True while every time is one of a simulation.
-    are_virtual: bool,
-    clock_ns: f64,
-    repetitions: u32,
-}
-
-impl Sides {
-    fn n(&self) -> usize {
-        self.ranges_ns.len()
-    }
-
-    fn push(&mut self, left: &Reading<'_>, bound: &[(&Reading<'_>, u64)]) {
-        let sum = |time: &dyn Fn(&Reading<'_>) -> f64| -> f64 {
-            bound.iter().map(|(reading, n)| time(reading) * *n as f64).sum()
-        };
-        let is_first = self.n() == 0;
-        let all = || bound.iter().map(|(reading, _)| *reading).chain([left]);
-        self.launches.is_paired = true;
-        self.launches.base.push(sum(&|reading| reading.ns).ln());
-        self.launches.new.push(left.ns.ln());
-        let of_bound = [sum(&|reading| reading.range_ns[0]), sum(&|reading| reading.range_ns[1])];
-        self.ranges_ns.push([of_bound, left.range_ns]);
-        self.are_virtual = (is_first || self.are_virtual) && all().all(|of| of.is_virtual());
-        self.clock_ns = all().map(Reading::clock_ns).fold(self.clock_ns, f64::max);
-        let fewest = all().map(Reading::repetitions).min().unwrap_or(1);
-        self.repetitions = if is_first { fewest } else { self.repetitions.min(fewest) };
-    }
-
-    /// Logarithms of the ends of the interval, and the probability of such a factor by chance.
-    fn difference(&self) -> Option<(f64, f64, f64)> {
-        let [first, others @ ..] = &self.ranges_ns[..] else { return None };
-        if self.are_virtual && others.iter().all(|other| other == first) {
-            let [bound, left] = first;
-            let round = |log_ratio: f64| if log_ratio.abs() < ROUNDING { 0.0 } else { log_ratio };
-            return Some((round((left[0] / bound[1]).ln()), round((left[1] / bound[0]).ln()), 0.0));
-        }
-        self.launches.difference().map(|found| (found.low, found.high, found.p))
-    }
-
-    fn is_exact(&self) -> bool {
-        self.are_virtual && self.ranges_ns.iter().all(|ranges| *ranges == self.ranges_ns[0])
-    }
-
-    fn finding(
-        &self,
-        guideline: &'static Guideline,
-        length_bytes: u64,
-        of_user: Option<f64>,
-    ) -> WithChance {
-        let [bound_ns, time_ns] =
-            self.launches.means().map_or([f64::NAN; 2], |of| of.map(f64::exp));
-        let found = self.difference();
-        let scale =
-            Scale { time_ns: bound_ns, clock_ns: self.clock_ns, repetitions: self.repetitions };
-        let margin = match of_user {
-            of_user if self.is_exact() => of_user.unwrap_or(0.0),
-            of_user => margin(of_user.unwrap_or(MARGIN), scale),
-        };
-        let verdict = match found.map(|(low, high, _)| Verdict::of(low, high, margin)) {
-            Some(Verdict::Slower) => Holds::No,
-            Some(Verdict::Faster | Verdict::Same) => Holds::Yes,
-            Some(Verdict::Inconclusive) if found.is_some_and(|of| of.1 <= margin.ln_1p()) => {
-                Holds::Yes
-            }
+impl Finding {
+    fn of(guideline: &'static Guideline, length_bytes: u64, compared: Compared) -> Self {
+        let Compared { time_ns, bound_ns, interval, margin, n_launches, verdict, .. } = compared;
+        let is_below = interval.is_some_and(|[_, high]| high <= 1.0 + margin);
+        let verdict = match verdict {
+            Verdict::Slower => Holds::No,
+            _ if is_below => Holds::Yes,
             _ => Holds::Open,
         };
-        let why = (verdict == Holds::Open).then(|| match found {
+        let why = (verdict == Holds::Open).then(|| match interval {
             Some(_) => "the interval holds the bound with its margin (more launches)".into(),
             None => "a single launch has no interval (more launches)".into(),
         });
-        let finding = Finding {
+        let factor = time_ns / bound_ns;
+        Self {
             guideline,
             length_bytes,
             time_ns,
             bound_ns,
-            factor: time_ns / bound_ns,
-            interval: found.map(|(low, high, _)| [low.exp(), high.exp()]),
+            factor,
+            interval,
             margin,
-            n_launches: self.n(),
+            n_launches,
             verdict,
             why,
-        };
-        (finding, found.map_or(1.0, |(_, _, p)| p))
+        }
     }
 }
 
@@ -316,4 +252,4 @@ fn doubt_chance(findings: &mut [WithChance]) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

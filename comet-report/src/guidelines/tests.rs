@@ -19,7 +19,7 @@ fn point(kernel: &str, length: u64, launch: u32, ns: f64) -> Point {
 
 /// A run of launches, each with these times of kernels at lengths in us; those of launch `i` are longer
 /// by `i` times a thousandth.
-fn run(n_launches: u32, times: &[(&str, u64, f64)]) -> RunRecords {
+pub(crate) fn run(n_launches: u32, times: &[(&str, u64, f64)]) -> RunRecords {
     let mut run = split(fixture::records()).remove(0);
     let of = |launch: u32| {
         let longer = 1e3 * (1.0 + f64::from(launch) / 1e3);

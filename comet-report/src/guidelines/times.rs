@@ -1,41 +1,40 @@
-//! Times of the operations of guidelines, by kernel and length.
+//! Times of operations that are held against each other, by kernel and length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use comet_core::kernel::ALGORITHM;
 
-use super::GUIDELINES;
 use crate::order::grouped;
 use crate::record::{Over, Param, Point, Run, SampleSync};
 use crate::runs::RunRecords;
 
-/// Name of the transport's own algorithm, which guidelines are about.
+/// Name of the transport's own algorithm, which these are about.
 const NATIVE: &str = "native";
 /// Class of kernels that send no message, whose way of starting does not matter.
 const LOCAL: &str = "compute";
 
 /// The time of one operation in one launch.
 #[derive(Clone)]
-pub(super) struct Reading<'a> {
+pub(crate) struct Reading<'a> {
     /// Number of the run, and of the launch in it.
-    pub(super) launch: (usize, u32),
+    pub(crate) launch: (usize, u32),
     /// The figure to quote, for one operation.
-    pub(super) ns: f64,
+    pub(crate) ns: f64,
     /// The least and the greatest sample.
-    pub(super) range_ns: [f64; 2],
+    pub(crate) range_ns: [f64; 2],
     point: &'a Point,
     run: Option<&'a Run>,
 }
 
 impl Reading<'_> {
     /// True if `other` is measured by the same definition and from the same start.
-    pub(super) fn is_comparable(&self, other: &Reading<'_>) -> bool {
+    pub(crate) fn is_comparable(&self, other: &Reading<'_>) -> bool {
         let is_local = |reading: &Reading<'_>| &*reading.point.class == LOCAL;
         is_local(other) || (self.definition(), self.sync()) == (other.definition(), other.sync())
     }
 
     /// The definition and the start of the kernel in words.
-    pub(super) fn way(&self) -> String {
+    pub(crate) fn way(&self) -> String {
         let start = self.sync().map_or("an unknown start", SampleSync::words);
         format!("{} is measured by {}, {start}", self.point.id(), self.definition())
     }
@@ -49,38 +48,38 @@ impl Reading<'_> {
     }
 
     /// True if it is a time of a simulation.
-    pub(super) fn is_virtual(&self) -> bool {
+    pub(crate) fn is_virtual(&self) -> bool {
         self.run.is_some_and(|run| run.clock.is_virtual)
     }
 
     /// What a reading of the clock costs, in ns.
-    pub(super) fn clock_ns(&self) -> f64 {
+    pub(crate) fn clock_ns(&self) -> f64 {
         self.run.and_then(|run| run.clock.overhead_ns).unwrap_or(0.0)
     }
 
     /// Operations between two readings of the clock.
-    pub(super) fn repetitions(&self) -> u32 {
+    pub(crate) fn repetitions(&self) -> u32 {
         self.point.measured().map_or(1, |measured| measured.reps.inner)
     }
 }
 
 /// Readings by kernel and length.
 #[derive(Default)]
-pub(super) struct Times<'a>(BTreeMap<String, BTreeMap<u64, Vec<Reading<'a>>>>);
+pub(crate) struct Times<'a>(BTreeMap<String, BTreeMap<u64, Vec<Reading<'a>>>>);
 
 impl<'a> Times<'a> {
     /// True if there are times of the kernel `id`.
-    pub(super) fn has(&self, id: &str) -> bool {
+    pub(crate) fn has(&self, id: &str) -> bool {
         self.0.contains_key(id)
     }
 
     /// The lengths of the kernel `id`, ascending.
-    pub(super) fn lengths(&self, id: &str) -> impl Iterator<Item = u64> {
+    pub(crate) fn lengths(&self, id: &str) -> impl Iterator<Item = u64> {
         self.0.get(id).into_iter().flat_map(|lengths| lengths.keys().copied())
     }
 
     /// The readings of the kernel `id` at `length`.
-    pub(super) fn of(&self, id: &str, length: u64) -> Option<&[Reading<'a>]> {
+    pub(crate) fn of(&self, id: &str, length: u64) -> Option<&[Reading<'a>]> {
         self.0.get(id)?.get(&length).map(Vec::as_slice)
     }
 
@@ -93,9 +92,13 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The times of `runs` by transport and number of ranks.
-pub(super) fn by_world(runs: &[RunRecords]) -> Vec<((String, u64), Times<'_>)> {
-    let readings = runs.iter().enumerate().flat_map(|(number, run)| of_run(number, run));
+/// The times of the kernels `known` in `runs` by transport and number of ranks.
+pub(crate) fn by_world<'a>(
+    runs: &'a [RunRecords],
+    known: &BTreeSet<&str>,
+) -> Vec<((String, u64), Times<'a>)> {
+    let runs = runs.iter().enumerate();
+    let readings = runs.flat_map(|(number, run)| of_run(number, run, known));
     let mut worlds = Vec::new();
     for (world, readings) in grouped(readings) {
         let mut times = Times::default();
@@ -108,8 +111,7 @@ pub(super) fn by_world(runs: &[RunRecords]) -> Vec<((String, u64), Times<'_>)> {
 /// Transport and number of ranks of a reading, its kernel and its length.
 type Placed<'a> = ((String, u64), (String, u64, Reading<'a>));
 
-fn of_run(number: usize, run: &RunRecords) -> Vec<Placed<'_>> {
-    let known: BTreeSet<&str> = GUIDELINES.iter().flat_map(|of| of.kernels()).collect();
+fn of_run<'a>(number: usize, run: &'a RunRecords, known: &BTreeSet<&str>) -> Vec<Placed<'a>> {
     let transport = run.run.as_ref().map_or(String::new(), |run| run.transport.name().into());
     // Some launches of a point do not count: see the launches.
     let keys: BTreeSet<&str> = run.points.iter().map(|point| &*point.key).collect();

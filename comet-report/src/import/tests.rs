@@ -239,7 +239,7 @@ fn skampi_comes_back_row_by_row() {
     assert_eq!((point.params.number("length_bytes"), point.params.ranks()), (Some(64), Some(2)));
     assert_eq!((point.quoted_ns(), &*point.class), (Some(500.0), "collective"));
     let barrier = fixture::points(&records).last().unwrap();
-    assert_eq!((&*barrier.class, barrier.params.number("length_bytes")), ("synchronisation", None));
+    assert_eq!((&*barrier.class, barrier.params.number("length_bytes")), ("sync", None));
     let results = |text: &str| -> Vec<String> {
         let is_of_time = |line: &&str| line.starts_with("# duration") || line.is_empty();
         let lines = text

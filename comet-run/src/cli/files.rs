@@ -66,6 +66,9 @@ pub(crate) struct ShowArgs {
     /// Print figures in text form as well; several files are overlaid
     #[arg(long)]
     pub(crate) plots: bool,
+    /// Answer questions as well: the fastest mode of messages, the library's collectives against those by hand, compounds against the calls that they join
+    #[arg(long)]
+    pub(crate) questions: bool,
 }
 
 #[derive(Debug, Args)]
