@@ -28,7 +28,8 @@ fn a_slow_protocol_for_short_messages_violates_guidelines_by_the_ratio_of_its_ti
     output
         .prints("violated: pingpong_send_recv(n) <= pingpong_send_recv(longer) at 32 B: 60.640 us against 22.560 us, 2.69 times (exact; Traff 2010)\n")
         .prints("violated: bcast(n) <= bcast(longer) at 32 B: 60.640 us against 22.560 us, 2.69 times");
-    let judged = folder.run("guidelines --from r.jsonl --format json").success();
+    let judged =
+        folder.run("guidelines pingpong_send_recv bcast --from r.jsonl --format json").success();
     let judged: Value = serde_json::from_str(&judged.stdout).expect("it is JSON");
     let findings = judged[0]["findings"].as_array().expect("there are findings");
     let violated: Vec<_> = findings.iter().filter(|of| of["verdict"] == "violated").collect();

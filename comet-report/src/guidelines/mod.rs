@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use comet_stats::compare::{Verdict, adjusted};
 use sides::{Compared, Sides};
 pub use table::{Bound, GUIDELINES, Guideline, Length, Source, Term};
-use times::{Reading, Times, by_world};
+use times::{Times, by_world};
 
 use crate::runs::RunRecords;
 

@@ -1,3 +1,5 @@
+//! Guidelines that hold, that are violated, and that launches leave open.
+
 use super::*;
 use crate::fixture;
 use crate::record::{Param, Params, Point, Record};

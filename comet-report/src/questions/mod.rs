@@ -10,11 +10,13 @@
 //! They are those of SKaMPI (R. Reussner, P. Sanders, J. L. Traff, Scientific Programming 10, 2002,
 //! sections 2 and 6). Verdicts follow the rules of a comparison; both sides are of one launch.
 
+mod table;
 mod words;
 
 use std::collections::BTreeSet;
 
 use comet_stats::compare::{Verdict, adjusted};
+pub use table::QUESTIONS;
 
 use crate::guidelines::sides::{Compared, Sides};
 use crate::guidelines::times::{Times, by_world};
@@ -35,61 +37,6 @@ pub struct Question {
     /// True if the fastest way is asked for.
     pub asks_fastest: bool,
 }
-
-/// Every question.
-pub const QUESTIONS: &[Question] = &[
-    Question {
-        id: "modes",
-        text: "Which mode of a message is the fastest?",
-        kernels: &[
-            "skampi/pingpong_send_recv",
-            "skampi/pingpong_ssend_recv",
-            "skampi/pingpong_bsend_recv",
-            "skampi/pingpong_rsend_recv",
-            "skampi/pingpong_isend_recv",
-            "skampi/pingpong_issend_recv",
-            "skampi/pingpong_send_irecv",
-            "skampi/pingpong_sendrecv",
-            "skampi/pingpong_sendrecv_replace",
-        ],
-        asks_fastest: true,
-    },
-    Question {
-        id: "gathers",
-        text: "Does the gather of the library beat gathers by hand?",
-        kernels: &[
-            "imb/gather",
-            "imb/gatherv",
-            "skampi/gatherv_send_recv",
-            "skampi/gatherv_isend_irecv",
-        ],
-        asks_fastest: true,
-    },
-    Question {
-        id: "broadcasts",
-        text: "Does the broadcast of the library beat one by hand?",
-        kernels: &["comet/broadcast", "naive/broadcast"],
-        asks_fastest: false,
-    },
-    Question {
-        id: "reductions",
-        text: "Does the global sum of the library beat one by hand?",
-        kernels: &["comet/reduction", "naive/reduction"],
-        asks_fastest: false,
-    },
-    Question {
-        id: "allreduces",
-        text: "Does an allreduce beat a reduce and a broadcast?",
-        kernels: &["imb/allreduce", "skampi/reduce_bcast"],
-        asks_fastest: false,
-    },
-    Question {
-        id: "reduce-scatters",
-        text: "Does a reduce_scatter beat a reduce and a scatter?",
-        kernels: &["imb/reduce_scatter", "skampi/reduce_scatterv"],
-        asks_fastest: false,
-    },
-];
 
 /// The answers of runs to one question.
 #[derive(Clone, Debug, PartialEq)]

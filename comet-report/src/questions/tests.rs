@@ -1,3 +1,5 @@
+//! Replies to the questions of SKaMPI, in words.
+
 use super::*;
 use crate::guidelines::tests::run;
 
