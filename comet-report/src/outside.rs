@@ -93,26 +93,14 @@ impl Outside {
             Some(first) => agrees(first, &run).map(|()| first)?,
             None => self.first.insert(self.run_of_all(*run)),
         };
-        let (number, since_start_s) = (launch.number, launch.since_start.as_secs_f64());
-        let run_id = || first.run_id.clone();
-        let event = |event: Event| {
-            // Events at the start are about the machine.
-            let is_own = is_first || event.t_rel_s.is_none_or(|t_rel_s| t_rel_s > 0.0);
-            let is_kept = is_own && !OF_END.contains(&&*event.code);
-            let t_rel_s = event.t_rel_s.map(|t_rel_s| since_start_s + t_rel_s);
-            is_kept.then(|| Record::Event(Event { run_id: Some(run_id()), t_rel_s, ..event }))
-        };
-        let point = |point: Point| {
-            let t_rel_s = since_start_s + point.t_rel_s;
-            let point = Point { run_id: run_id(), launch: Some(number), t_rel_s, ..point };
-            Record::Launch(Box::new(point))
-        };
+        let since_start_s = launch.since_start.as_secs_f64();
+        let place = Place { run_id: &first.run_id, before: launch.number - 1, since_start_s };
         let facts = is_first.then(|| Record::Run(first.clone()));
         let mut records: Vec<Record> = facts.into_iter().collect();
-        records.extend(job.events.into_iter().filter_map(event));
-        records.extend(job.points.into_iter().map(point));
+        records.extend(place.events(&job.events, is_first));
+        records.extend(place.points(&job));
         records.extend(job.end.map(|mut end| {
-            end.run_id = Some(run_id());
+            end.run_id = Some(first.run_id.clone());
             end.wall_s = end.wall_s.map(|wall_s| since_start_s + wall_s);
             if end.status != EndStatus::Complete {
                 self.partial.get_or_insert((end.status, end.reason.clone()));
@@ -133,8 +121,48 @@ impl Outside {
     }
 }
 
+/// Place of a job among the launches of a run.
+pub(crate) struct Place<'a> {
+    /// Id of the run.
+    pub(crate) run_id: &'a str,
+    /// Number of the launches before it.
+    pub(crate) before: u32,
+    /// Seconds from the start of the first job to its own.
+    pub(crate) since_start_s: f64,
+}
+
+impl Place<'_> {
+    /// Events of the job that the end of all launches does not make anew; those about the machine, at
+    /// the start, are kept of the first job alone.
+    pub(crate) fn events(&self, of_job: &[Event], is_first: bool) -> Vec<Record> {
+        let is_kept = |event: &&Event| {
+            let is_own = is_first || event.t_rel_s.is_none_or(|t_rel_s| t_rel_s > 0.0);
+            is_own && !OF_END.contains(&&*event.code)
+        };
+        let event = |event: &Event| {
+            let t_rel_s = event.t_rel_s.map(|t_rel_s| self.since_start_s + t_rel_s);
+            Record::Event(Event { run_id: Some(self.run_id.into()), t_rel_s, ..event.clone() })
+        };
+        of_job.iter().filter(is_kept).map(event).collect()
+    }
+
+    /// The points of each launch of the job, or its points as those of one launch.
+    pub(crate) fn points(&self, job: &RunRecords) -> Vec<Record> {
+        let own = if job.launches.is_empty() { &job.points } else { &job.launches };
+        let point = |point: &Point| {
+            let launch = Some(self.before + point.launch.unwrap_or(1));
+            let (run_id, t_rel_s) = (self.run_id.to_owned(), self.since_start_s + point.t_rel_s);
+            Record::Launch(Box::new(Point { run_id, launch, t_rel_s, ..point.clone() }))
+        };
+        own.iter().map(point).collect()
+    }
+}
+
 /// Succeeds if `run` is another launch of what `first` measured.
-fn agrees(first: &Run, run: &Run) -> Result<(), Unfit> {
+///
+/// # Errors
+/// If it is the same run, of other ranks, or a simulation that repeats the first.
+pub(crate) fn agrees(first: &Run, run: &Run) -> Result<(), Unfit> {
     if run.run_id == first.run_id {
         return Err(Unfit::Twin);
     }

@@ -36,8 +36,8 @@ use std::time::Duration;
 
 use cli::{Cli, Command};
 use command::{
-    ab, algorithms, calibrate, check, compare, completions, health, help, import, list, machines,
-    plan, plot, run, show, suite as suites,
+    ab, algorithms, calibrate, check, compare, completions, guidelines, health, help, import, list,
+    machines, merge, plan, plot, run, show, suite as suites,
 };
 use launcher::Launcher;
 
@@ -99,9 +99,11 @@ fn dispatch(cli: &Cli, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
         Some(Command::Ab(args)) => ab::ab(args, launcher),
         Some(Command::Launches(args)) => command::launches::launches(args, launcher),
         Some(Command::Algorithms(args)) => algorithms::algorithms(args, launcher),
+        Some(Command::Guidelines(args)) => guidelines::guidelines(args, launcher),
         Some(Command::Health(args)) => health::health(args, launcher),
         Some(Command::Export(args)) => show::export(args),
         Some(Command::Import(args)) => import::import(args),
+        Some(Command::Merge(args)) => merge::merge(args),
         Some(Command::Help(args)) => help::help(args),
         Some(Command::Schema) => list::schema(),
         Some(Command::Completions(args)) => completions::completions(args),

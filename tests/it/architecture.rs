@@ -18,9 +18,16 @@ const AXES: &str =
 const WORDS: &str = "hops pairs order round part";
 const LOOK_UPS: &[&str] = &["number(", "values(", "axis(", ".get("];
 /// Files of comet-report that may name kernels and their axes: layouts of other benchmarks and of
-/// exports, the thesis, and the reader of older records.
-const NAMES_KERNELS: &[&str] =
-    &["/figures/thesis.rs", "/format/", "/import/", "/older.rs", "/suite/"];
+/// exports, the thesis, tables of what is held against what, and the reader of older records.
+const NAMES_KERNELS: &[&str] = &[
+    "/figures/thesis.rs",
+    "/format/",
+    "/guidelines/table.rs",
+    "/import/",
+    "/older.rs",
+    "/questions/table.rs",
+    "/suite/",
+];
 
 /// Words that stand in few places: start of the paths below which they are looked for, the words,
 /// and starts of the paths that may hold them; behind a bar what the line holds besides.
@@ -57,8 +64,8 @@ const RULES: &[[&str; 3]] = &[
         "",
         "SystemTime::now",
         "comet/src/experiment.rs comet-run/src/command/import.rs \
-         comet-run/src/command/launches.rs comet-run/src/command/run.rs comet-run/src/execute.rs \
-         comet-run/src/results.rs",
+         comet-run/src/command/launches.rs comet-run/src/command/merge.rs \
+         comet-run/src/command/run.rs comet-run/src/execute.rs comet-run/src/results.rs",
     ],
     ["", "clock_gettime", "comet-mpi/ comet-shm/"],
     // The command line holds values only.

@@ -11,6 +11,7 @@ mod documents;
 mod exports;
 mod failures;
 mod formats;
+mod guidelines;
 mod help;
 mod in_flight;
 mod launchers;

@@ -191,3 +191,38 @@ fn what_is_no_launch_is_refused() {
     command.envs([("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")]);
     Running::new(command).wait().code(5).notes("started launches, which starts jobs itself");
 }
+
+#[test]
+fn sk_62_files_of_one_command_line_are_merged() {
+    let folder = Folder::new();
+    for seed in 1..=3 {
+        folder
+            .run(&format!("{NOISY} --seed {seed} --launches 1 --out {seed}.jsonl --quiet"))
+            .success();
+    }
+    let merged = folder.run("merge 1.jsonl 2.jsonl 3.jsonl -o m.jsonl").success();
+    merged.notes("note: 3 launches from 3 files");
+    folder.run("validate m.jsonl").success();
+    let point = |name: &str| {
+        folder.records(name).of_type("point").next().expect("there is a point").clone()
+    };
+    let mut figures: Vec<f64> = (1..=3)
+        .map(|seed| point(&format!("{seed}.jsonl"))["quoted_ns"].as_f64().expect("a figure"))
+        .collect();
+    figures.sort_by(f64::total_cmp);
+    let of_all = point("m.jsonl");
+    assert_eq!(of_all["quoted_ns"].as_f64(), Some(figures[1]));
+    assert_eq!(of_all["launches"]["quoted_ns"].as_array().map(Vec::len), Some(3));
+    let merged = folder.records("m.jsonl");
+    assert_eq!(merged.run()["config"]["merged"][2]["file"], "3.jsonl");
+    folder.run("barrier -t sim -n 2 --out other.jsonl --quiet").success();
+    folder.refuses(
+        r#"
+        merge 1.jsonl 2.jsonl -o 2.jsonl      => 2.jsonl is one of the result files, and would be overwritten
+        merge 1.jsonl 2.jsonl -o 3.jsonl      => 3.jsonl is there already
+        merge 1.jsonl 1.jsonl -o new.jsonl    => hold the same run
+        merge 1.jsonl other.jsonl -o new.jsonl => other.jsonl has another plan than 1.jsonl:
+        merge 1.jsonl -o new.jsonl            => 2 values required
+        "#,
+    );
+}

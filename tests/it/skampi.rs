@@ -117,3 +117,41 @@ fn a_suite_file_measures_messages_of_its_own_datatypes() {
         assert_eq!(names(transport), expected.concat());
     }
 }
+
+/// Results in the layout of `SKaMPI` itself, which come back from an import.
+#[test]
+fn results_are_printed_in_its_layout() {
+    let folder = Folder::new();
+    let line = "skampi/pingpong_send_recv imb/bcast -t sim -n 2 -s 8,64 --rules skampi --quiet";
+    let printed = folder.run(&format!("{line} --format skampi --out r.jsonl")).success();
+    let printed = printed.prints("# begin result \"Pingpong_Send_Recv\"\ncount= 8        8 ");
+    let rows = |text: &str| -> Vec<String> {
+        let lines =
+            text.lines().filter(|line| line.contains("result") || line.starts_with("count="));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(rows(&printed.stdout).len(), 8, "{}", printed.stdout);
+    let shown = folder.run("show r.jsonl --format skampi").success();
+    assert_eq!(rows(&shown.stdout), rows(&printed.stdout));
+    folder.write("r.sko", &printed.stdout);
+    // Times of a rank alone do not tell how many there are.
+    folder.run("import auto r.sko -n 2 -o again.jsonl").success();
+    folder.run("validate again.jsonl").success();
+    let again = folder.run("show again.jsonl --format skampi").success();
+    assert_eq!(rows(&again.stdout), rows(&printed.stdout));
+}
+
+/// SK-96: questions that the output answers in words.
+#[test]
+fn sk_96_questions_are_answered_in_words() {
+    let folder = Folder::new();
+    let modes = "skampi/pingpong_send_recv skampi/pingpong_ssend_recv --machine dahu-opa -n 2 -s 8";
+    folder.run(&format!("{modes} --quiet --out r.jsonl")).success();
+    let shown = folder.run("show r.jsonl --questions").success();
+    shown
+        .prints("\n# Which mode of a message is the fastest? (over sim)\npingpong_send_recv is the fastest at 8 B, on 2 ranks\n")
+        .prints("pingpong_ssend_recv against pingpong_send_recv, on 2 ranks: slower (");
+    folder.run("report r.jsonl -o page.html").success();
+    assert!(folder.read("page.html").contains("<h3>Which mode of a message is the fastest?</h3>"));
+    folder.run("show r.jsonl --questions --format csv").code(2).notes("--questions goes with");
+}

@@ -51,7 +51,7 @@ const SPECS: [Spec; 18] = [
     spec("bcast", Kind::Broadcast, Even, "One message of the root to all ranks", &["IMB:Bcast", "OSU:osu_bcast", "SKaMPI:17"]),
     spec("reduce", Kind::Reduce, Even, "Sum of the vectors of all ranks, on the root", &["IMB:Reduce", "OSU:osu_reduce", "SKaMPI:19"]),
     spec("allreduce", Kind::Allreduce, Even, "Sum of the vectors of all ranks, on each", &["IMB:Allreduce", "OSU:osu_allreduce", "SKaMPI:36"]),
-    spec("reduce_scatter", Kind::ReduceScatter, Uneven, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter", "SKaMPI:38"]),
+    spec("reduce_scatter", Kind::ReduceScatter, Uneven, "Sum of the vectors of all ranks, a part on each, lengths given", &["IMB:Reduce_scatter"]),
     spec("reduce_scatter_block", Kind::ReduceScatter, Even, "Sum of the vectors of all ranks, an equal part on each", &["IMB:Reduce_scatter_block"]),
     spec("scan", Kind::Scan, Even, "Sum of the vectors of the ranks up to each", &["SKaMPI:21", "SKaMPI:MPI_Scan"]),
     spec("exscan", Kind::Exscan, Even, "Sum of the vectors of the ranks below each", &[]),
@@ -64,7 +64,7 @@ const SPECS: [Spec; 18] = [
     spec("alltoall", Kind::Alltoall, Even, "A part of each rank to each rank", &["IMB:Alltoall", "OSU:osu_alltoall", "SKaMPI:20"]),
     spec("alltoallv", Kind::Alltoall, Uneven, "A part of each rank to each rank, lengths given", &["IMB:Alltoallv", "OSU:osu_alltoallv", "SKaMPI:43"]),
     spec("alltoallw", Kind::Alltoall, Typed, "A part of each rank to each rank, lengths and types given", &["OSU:osu_alltoallw"]),
-    shared("reduce_scatter", Uneven, "Sum of the vectors of all ranks, shared out, lengths given", &["OSU:osu_reduce_scatter"]),
+    shared("reduce_scatter", Uneven, "Sum of the vectors of all ranks, shared out, lengths given", &["OSU:osu_reduce_scatter", "SKaMPI:38"]),
     shared("reduce_scatter_block", Even, "Sum of the vectors of all ranks, shared out in equal parts", &["OSU:osu_reduce_scatter_block"]),
 ];
 

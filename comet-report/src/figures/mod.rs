@@ -16,10 +16,12 @@ mod chart;
 mod coincidence;
 mod curve;
 mod growth;
+mod nodes;
 mod overlap;
 mod pairs;
 mod parts;
 pub mod published;
+mod questions;
 mod rates;
 mod samples;
 mod sizes;
@@ -35,7 +37,7 @@ use crate::runs::RunRecords;
 use sources::{KernelPoints, Sources};
 
 /// The kinds of figures: each passes over the kernels that it has nothing to show of.
-const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 13] = [
+const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 14] = [
     |kernel| Vec::from_iter(sizes::times(kernel)),
     |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
     rates::of_kernel,
@@ -47,6 +49,7 @@ const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 13] = [
     |kernel| Vec::from_iter(growth::intensity(kernel)),
     |kernel| Vec::from_iter(growth::asymptotes(kernel)),
     pairs::of_pairs,
+    |kernel| Vec::from_iter(nodes::nodes(kernel)),
     |kernel| Vec::from_iter(samples::distribution(kernel)),
     |kernel| Vec::from_iter(samples::in_order(kernel)),
 ];
@@ -65,6 +68,7 @@ pub(crate) fn with_models(runs: &[RunRecords], models: &[Fitted]) -> Vec<Figure>
     let made = MAKERS.iter().flat_map(|make| kernels.iter().flat_map(make));
     let of_several =
         [rates::of_collectives(&sources), samples::worst(&sources)].into_iter().flatten();
+    let of_several = questions::of_questions(&sources).into_iter().chain(of_several);
     let all = thesis::figures(&sources).into_iter().chain(made).chain(of_several);
     let mut figures: Vec<Figure> = all.filter(shows_something).collect();
     figures.iter_mut().for_each(coincidence::note);

@@ -374,3 +374,17 @@ fn bus_bandwidths_of_several_collectives_stand_in_one_figure_over_their_sizes() 
     let of_one = figures(&[run("a.jsonl", fixture::collectives("alltoall", 2))]);
     assert!(!of_one.iter().any(|of| of.id == "bus-bandwidth"), "one collective has its own");
 }
+
+#[test]
+fn sk_84_and_sk_85_ways_to_do_one_thing_share_a_figure() {
+    let times = [8, 64]
+        .map(|length| [("imb/gather", length, 10.0), ("skampi/gatherv_send_recv", length, 7.0)]);
+    let run = crate::guidelines::tests::run(3, &times.concat());
+    let figures = figures(&[run]);
+    let figure = figures.iter().find(|figure| figure.id == "gathers").expect("it is there");
+    let Body::Chart(chart) = &figure.body else { panic!("{figure:?}") };
+    let names: Vec<&str> = chart.series.iter().map(|series| &*series.name).collect();
+    assert_eq!(names, ["imb/gather", "skampi/gatherv_send_recv"]);
+    assert!(chart.series.iter().all(|series| series.points.len() == 2));
+    assert!(!figures.iter().any(|figure| figure.id == "gathers-scaling"), "one number of ranks");
+}

@@ -12,10 +12,12 @@ mod junit;
 mod models;
 mod openmetrics;
 mod osu;
+mod skampi;
 mod table;
 
 pub use imb::{LENGTHS_LABEL, ROWS_LABEL};
 pub use osu::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
+pub(crate) use skampi::{COUNT, ERROR_NS, MARKS as SKAMPI_MARKS, NODE_NS};
 pub use table::{Look, for_terminal as table_for_terminal};
 pub(crate) use table::{has_changed, is_unsteady, misses_target};
 
@@ -111,6 +113,7 @@ pub const FORMATS: &[Format] = &[
     layout("osu", osu::writer),
     layout("imb", imb::writer),
     layout("imb-3.2", imb::writer_3_2),
+    stream("skampi", skampi::writer),
 ];
 
 fn jsonl<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -160,6 +163,7 @@ mod tests {
             ("openmetrics", "format-openmetrics.txt"),
             ("junit", "format-junit.xml"),
             ("extrap", "format-extrap.jsonl"),
+            ("skampi", "format-skampi.txt"),
         ];
         for (name, file) in goldens {
             check_golden(file, &render(name, &records));

@@ -9,6 +9,7 @@
 //! empty: machines, placement, clock, number of nodes. A check that the text does not mention is
 //! `skipped`. The time of the import stands for the start, and for that of each row.
 
+mod skampi;
 mod table;
 mod text;
 
@@ -20,7 +21,7 @@ use std::time::SystemTime;
 use serde_json::{Value as Json, json};
 
 use crate::fingerprint::{fingerprint, sha256_hex};
-use crate::format::write_line;
+use crate::format::{SKAMPI_MARKS as MARKS, write_line};
 use crate::glance::glance;
 use crate::odd::odd;
 use crate::record::{
@@ -100,6 +101,34 @@ pub fn import(
     if points.is_empty() {
         return Err(ImportError::NoTable { name: asked });
     }
+    // The layouts of this program have notes, and tell neither transport nor clock.
+    let is_own = text.lines().any(|line| line.starts_with("# note: "));
+    Ok(records_of(points, run(suite.id, &version, around), is_own, around))
+}
+
+/// The records of the output of `SKaMPI` 5 or 6, as [`import`] makes them.
+///
+/// # Errors
+/// If there is no result in it, if a row does not fit, or if nobody says how many ranks there were.
+pub fn import_skampi(text: &str, around: &Surroundings) -> Result<Vec<Record>, ImportError> {
+    let (version, is_own, points) = skampi::parse(text, around)?;
+    if points.is_empty() {
+        return Err(ImportError::NoTable { name: SKAMPI });
+    }
+    Ok(records_of(points, run(SKAMPI, &version, around), is_own, around))
+}
+
+/// Name of the suite of such an output.
+pub const SKAMPI: &str = "skampi";
+
+/// True if `text` is such an output.
+pub fn is_skampi(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with(MARKS[0]))
+}
+
+/// Runs with `points`, of which only the facts of `run` are known: another one wherever a test is there once
+/// more. A text that `is_own` tells neither transport nor clock.
+fn records_of(points: Vec<Point>, run: Run, is_own: bool, around: &Surroundings) -> Vec<Record> {
     let mut runs: Vec<(BTreeSet<String>, Vec<Point>)> = Vec::new();
     for point in points {
         if runs.last().is_none_or(|(keys, _)| keys.contains(&point.key)) {
@@ -110,14 +139,12 @@ pub fn import(
             points.push(point);
         }
     }
-    // The layouts of this program have notes, and tell neither transport nor clock.
-    let is_own = text.lines().any(|line| line.starts_with("# note: "));
     let [backend, clock] = ["mpi", "MPI_Wtime"].map(|name| (!is_own).then(|| name.to_owned()));
     let transport = Transport { backend, facts: [].into() };
     let clock = Clock { source: clock, ..Clock::default() };
-    let bare = Run { transport, clock, ..run(suite, &version, around) };
-    let run = |(_, points)| run_records(bare.clone(), points, around);
-    Ok(runs.into_iter().flat_map(run).collect())
+    let bare = Run { transport, clock, ..run };
+    let of_points = |(_, points)| run_records(bare.clone(), points, around);
+    runs.into_iter().flat_map(of_points).collect()
 }
 
 /// Writes `records` as a result file.
@@ -164,10 +191,10 @@ fn run_records(mut run: Run, mut points: Vec<Point>, around: &Surroundings) -> V
         .collect()
 }
 
-/// A run of `version` of a suite, of which only that is known.
-fn run(suite: &Suite, version: &str, around: &Surroundings) -> Run {
-    let config = [("imported_from".to_owned(), Json::from(suite.id))].into();
-    let (name, version) = (suite.id.into(), version.into());
+/// A run of `version` of the suite `id`, of which only that is known.
+fn run(id: &str, version: &str, around: &Surroundings) -> Run {
+    let config = [("imported_from".to_owned(), Json::from(id))].into();
+    let (name, version) = (id.into(), version.into());
     Run {
         schema: SCHEMA.into(),
         schema_minor: SCHEMA_MINOR,

@@ -3,7 +3,7 @@
 use std::time::UNIX_EPOCH;
 
 use super::*;
-use crate::fixture::{Folder, render};
+use crate::fixture::{self, Folder, render};
 use crate::format::foreign::tests as foreign;
 use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
 use crate::models::models;
@@ -217,4 +217,59 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
     check(OSU, &block("PingPong", TRANSFER), other);
     let ranks = "the text does not say on how many ranks osu_allreduce ran (add --ranks N)";
     check(OSU, text, ranks);
+}
+
+/// What `SKaMPI` 6.0.0 printed over Open MPI 4.1.4 on two ranks.
+const OF_SKAMPI: &str = include_str!("../../../tests/golden/skampi-small.sko");
+
+fn of_skampi(text: &str) -> Result<Vec<Record>, ImportError> {
+    let around = Surroundings {
+        n_ranks: None,
+        argv: Vec::new(),
+        imported_at: std::time::SystemTime::UNIX_EPOCH,
+    };
+    import_skampi(text, &around)
+}
+
+#[test]
+fn skampi_comes_back_row_by_row() {
+    let records = of_skampi(OF_SKAMPI).unwrap();
+    let point = fixture::points(&records).nth(9).unwrap();
+    assert_eq!((&*point.kernel, point.params.number("count")), ("MPI_Bcast-nodes-short", Some(16)));
+    assert_eq!((point.params.number("length_bytes"), point.params.ranks()), (Some(64), Some(2)));
+    assert_eq!((point.quoted_ns(), &*point.class), (Some(500.0), "collective"));
+    let barrier = fixture::points(&records).last().unwrap();
+    assert_eq!((&*barrier.class, barrier.params.number("length_bytes")), ("sync", None));
+    let results = |text: &str| -> Vec<String> {
+        let is_of_time = |line: &&str| line.starts_with("# duration") || line.is_empty();
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.starts_with("# begin"))
+            .take_while(|line| !line.starts_with("# Finished"));
+        lines.filter(|line| !is_of_time(line)).map(str::to_owned).collect()
+    };
+    let again = fixture::render("skampi", &records);
+    assert_eq!(results(&again), results(OF_SKAMPI));
+    assert!(!is_skampi("# OSU MPI Latency Test") && is_skampi(&again));
+    // The layout of this program is read as that of the original.
+    let twice = of_skampi(&again).unwrap();
+    let keys =
+        |records: &[Record]| fixture::points(records).map(|of| of.key.clone()).collect::<Vec<_>>();
+    assert_eq!(keys(&twice), keys(&records));
+}
+
+#[test]
+fn rows_of_skampi_that_cannot_be_are_refused() {
+    let check = |row: &str, expected: &str| {
+        let text = format!("# begin result \"x\"\n{row}\n# end result \"x\"\n");
+        let error = of_skampi(&text).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{error}");
+    };
+    check("count= 1  4 0.8 0.0", "line 2: there are 3 numbers, expected bytes, time");
+    check("count= a  4 0.8 0.0 16", "line 2: 'a' is no value of count=");
+    check("count= 1  4 x 0.0 16", "line 2: 'x' is no number");
+    check("count= 1  4 -1 0.0 16", "line 2: '-1' was not measured");
+    check("count= 1  4.5 1 0.0 16", "line 2: '4.5' is no length in bytes");
+    check("count= 1  4 0.8 0.0 16", "the text does not say on how many ranks x ran");
+    assert!(of_skampi("").is_err());
 }

@@ -18,6 +18,7 @@ mod html;
 mod method;
 mod points;
 mod policy;
+mod questions;
 
 use html::{Html, details, element, row, section, table, tag};
 
@@ -65,6 +66,7 @@ type Group = (&'static str, Vec<[String; 2]>);
 /// The sections, in the order of the page; those without content are left out.
 const SECTIONS: &[fn(&Content<'_>) -> Vec<Section>] = &[
     comparison::sections,
+    questions::sections,
     figures::sections,
     points::laws,
     points::sections,

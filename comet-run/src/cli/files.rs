@@ -66,6 +66,9 @@ pub(crate) struct ShowArgs {
     /// Print figures in text form as well; several files are overlaid
     #[arg(long)]
     pub(crate) plots: bool,
+    /// Answer questions as well: the fastest mode of messages, the library's collectives against those by hand, compounds against the calls that they join
+    #[arg(long)]
+    pub(crate) questions: bool,
 }
 
 #[derive(Debug, Args)]
@@ -228,9 +231,19 @@ pub(crate) struct ExportArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Result files of the same command line, measured one after the other
+    #[arg(value_name = "FILE", required = true, num_args = 2..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Result file to write, or - for standard output
+    #[arg(short, long, value_name = "FILE", required = true)]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Benchmark that printed the text: OSU micro-benchmarks, Intel MPI Benchmarks, or auto, by the titles in the text
-    #[arg(value_name = "BENCHMARK", value_parser = ["osu", "imb", "auto"])]
+    /// Benchmark that printed the text: OSU micro-benchmarks, Intel MPI Benchmarks, SKaMPI 5 or 6, or auto, by the titles in the text
+    #[arg(value_name = "BENCHMARK", value_parser = ["osu", "imb", "skampi", "auto"])]
     pub(crate) benchmark: String,
     /// File with its output, or - for standard input
     #[arg(value_name = "FILE")]

@@ -17,7 +17,7 @@ use super::storage::StorageArgs;
 use super::values::{
     Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
     parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
-    parse_positive_time, parse_ranks, parse_time, parse_unit,
+    parse_positive_time, parse_ranks, parse_share, parse_time, parse_unit,
 };
 
 #[derive(Debug, Args)]
@@ -299,6 +299,57 @@ pub(crate) struct AlgorithmsArgs {
     #[arg(long, value_name = "NAME", default_value = "standard", value_parser = profiles())]
     pub(crate) profile: Profile,
     /// Message lengths in bytes [default: 8..1Mi*8, and 64Ki for --show]
+    #[arg(short, long, value_name = "SWEEP")]
+    pub(crate) sizes: Option<String>,
+    /// Time after which no further case is started
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) budget: Option<Duration>,
+    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Label for the record; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Print no notes and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuidelinesArgs {
+    /// Operations whose guidelines are held against times: allreduce, bcast, pingpong_send_recv and the like [default: all]
+    #[arg(value_name = "OPERATION")]
+    pub(crate) operations: Vec<String>,
+    /// Print the guidelines with their sources, and measure nothing
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Result files of earlier runs, judged instead of a new one; their launches count together
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["list", "launch", "launches", "WorldArgs", "profile", "sizes", "budget", "out", "label"])]
+    pub(crate) from: Vec<PathBuf>,
+    /// Command that starts the ranks, once for each launch; {comet} in it stands for the command of a rank, which follows it otherwise (mpirun -n 4)
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["WorldArgs", "label"])]
+    pub(crate) launch: Option<String>,
+    /// Number of launches [default: 3, 12 or 20, by profile; 5 with --launch; 1 under mpirun or srun]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) launches: Option<u32>,
+    /// Time limit of a launch by --launch; then all of its processes are killed
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = parse_positive_time)]
+    pub(crate) timeout: Duration,
+    /// Excess over a bound that is no violation; twice this share under 1 us, and never below 20 ns [default: 5%, and 0 where times are exact]
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub(crate) margin: Option<f64>,
+    /// End with code 10 if a guideline is violated, and with 11 if the launches decide none
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Format on standard output
+    #[arg(long, value_name = "FORMAT", default_value = "table", value_parser = ["table", "json"])]
+    pub(crate) format: String,
+    #[command(flatten)]
+    pub(crate) world: WorldArgs,
+    /// Thoroughness: time per case
+    #[arg(long, value_name = "NAME", default_value = "standard", value_parser = profiles())]
+    pub(crate) profile: Profile,
+    /// Message lengths in bytes [default: 8..1Mi by a factor of which the number of ranks is a power]
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
     /// Time after which no further case is started

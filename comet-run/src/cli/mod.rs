@@ -18,12 +18,12 @@ use crate::catalogue;
 use crate::exit;
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,
-    ListArgs, MachinesArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
+    ListArgs, MachinesArgs, MergeArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
     ValidateArgs,
 };
 pub(crate) use measure::{
-    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, HealthArgs, LaunchesArgs, OPTIONAL,
-    PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
+    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, GuidelinesArgs, HealthArgs, LaunchesArgs,
+    OPTIONAL, PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;
@@ -151,6 +151,9 @@ pub(crate) enum Command {
     /// Launch a command several times, and keep its results as those of one run
     #[command(after_help = "Example:\n  comet-run launches -n 5 -- mpirun -n 4 comet-run echo")]
     Launches(LaunchesArgs),
+    /// Measure operations against others that do the same, and report those that take longer
+    #[command(after_help = "Example:\n  comet-run guidelines allreduce bcast -n 4")]
+    Guidelines(GuidelinesArgs),
     /// List the machines that can be simulated, or describe one
     #[command(after_help = "Example:\n  comet-run machines ipsc860")]
     Machines(MachinesArgs),
@@ -166,6 +169,9 @@ pub(crate) enum Command {
     /// Convert result files for another program
     #[command(after_help = "Example:\n  comet-run export openmetrics a.jsonl -o a.prom")]
     Export(ExportArgs),
+    /// Merge result files of one command line into one that has all launches
+    #[command(after_help = "Example:\n  comet-run merge a.jsonl b.jsonl c.jsonl -o merged.jsonl")]
+    Merge(MergeArgs),
     /// Convert the output of another benchmark into a result file
     #[command(after_help = "Example:\n  comet-run import auto osu.txt -o osu.jsonl")]
     Import(ImportArgs),

@@ -34,7 +34,16 @@ use crate::terminal;
 
 /// Launches the command several times; returns the exit code.
 pub(crate) fn launches(args: &LaunchesArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    job::refuse_launcher(launcher, "launches")?;
+    Ok(take(args, launcher, "launches")?.0)
+}
+
+/// The same for the command `name`; returns the result file too, if one is kept.
+pub(super) fn take(
+    args: &LaunchesArgs,
+    launcher: Option<&Launcher>,
+    name: &str,
+) -> anyhow::Result<(u8, Option<PathBuf>)> {
+    job::refuse_launcher(launcher, name)?;
     refuse_document(&args.format)?;
     let started_at = SystemTime::now();
     let id = new_run_id(started_at);
@@ -71,10 +80,11 @@ pub(crate) fn launches(args: &LaunchesArgs, launcher: Option<&Launcher>) -> anyh
             drop(series.folder.parent().map(std::fs::remove_dir));
         }
     }
-    if let Some(path) = kept.and_then(ResultFile::kept) {
+    let path = kept.and_then(ResultFile::kept);
+    if let Some(path) = path {
         terminal::note(&format!("results: {}", path.display()));
     }
-    concluded
+    Ok((concluded?, path.map(Path::to_owned)))
 }
 
 /// Makes the folder for the files of the launches, `NAME.launches` for `NAME.jsonl`.

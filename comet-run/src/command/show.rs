@@ -11,6 +11,7 @@ use comet_report::glance::glance;
 use comet_report::models::models;
 use comet_report::odd;
 use comet_report::plot::{self, Letters};
+use comet_report::questions::replies;
 use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{EndStatus, Point, Record};
 use comet_report::report::{self, Options};
@@ -30,9 +31,10 @@ const FIGURE: [usize; 2] = [79, 16];
 
 /// Prints result files in a format, and their figures if that is wanted.
 pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
-    if args.plots && args.format != TABLE {
+    let extra = [("--plots", args.plots), ("--questions", args.questions)];
+    if let Some((option, _)) = extra.iter().find(|(_, is_set)| *is_set && args.format != TABLE) {
         return Err(exit::usage(format!(
-            "--plots goes with --format {TABLE}, not with {} (leave one of them out, or take \
+            "{option} goes with --format {TABLE}, not with {} (leave one of them out, or take \
              comet-run plot)",
             args.format
         )));
@@ -52,10 +54,24 @@ pub(crate) fn show(args: &ShowArgs) -> anyhow::Result<u8> {
         terminal::print(&verdict.into_iter().chain(answers).chain(odd).collect::<String>())?;
     }
     print(format_of(&args.format), &records)?;
+    if args.questions {
+        print_replies(&runs)?;
+    }
     if args.plots {
         print_plots(&runs)?;
     }
     Ok(exit::OK)
+}
+
+fn print_replies(runs: &[RunRecords]) -> anyhow::Result<()> {
+    let replies = replies(runs);
+    if replies.is_empty() {
+        terminal::note(
+            "note: no question has two of its kernels here (measure builtin:skampi-1998)",
+        );
+    }
+    let texts: String = replies.iter().map(|reply| format!("\n{reply}")).collect();
+    Ok(terminal::print(&texts)?)
 }
 
 fn print_plots(runs: &[RunRecords]) -> anyhow::Result<()> {

@@ -1,68 +1,95 @@
-//! Measurements of `SKaMPI`, and the kernels that stand for them.
+//! Measurements of `SKaMPI`, and the kernels that stand for them: those that name them in their aliases.
 
-/// A measurement: the function of a script, and the type of a parameter file.
-#[derive(Debug)]
+use comet_core::kernel::{KernelInfo, LENGTH_BYTES, Participants};
+
+use crate::catalogue;
+
+/// A measurement: the function of a script, or the type of a parameter file.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Function {
-    /// Its name in scripts; empty where it has none.
-    pub(super) name: &'static str,
-    /// Its number in parameter files; 0 where it has none.
-    pub(super) number: u32,
-    pub(super) kernel: &'static str,
+    /// The kernel.
+    pub(super) info: &'static KernelInfo,
     /// The algorithm that it is of a collective; empty for that of the transport.
     pub(super) algorithm: &'static str,
-    /// True if it runs on two ranks.
-    pub(super) is_of_pair: bool,
-    /// True if its first two arguments are a count and a datatype.
-    pub(super) has_length: bool,
 }
 
-const fn of_all(name: &'static str, number: u32, kernel: &'static str) -> Function {
-    Function { name, number, kernel, algorithm: "", is_of_pair: false, has_length: true }
-}
+/// Start of the aliases, which a type's number or a function's name follows.
+const ALIAS: &str = "SKaMPI:";
+/// Start of the names of functions in some of them.
+const MPI: &str = "MPI_";
 
-const fn pair(name: &'static str, number: u32, kernel: &'static str) -> Function {
-    Function { is_of_pair: true, ..of_all(name, number, kernel) }
-}
-
-const fn by(algorithm: &'static str, function: Function) -> Function {
-    Function { algorithm, ..function }
-}
-
-/// Measurements that have a kernel of the same operation.
-pub(super) const FUNCTIONS: &[Function] = &[
-    pair("Pingpong_Send_Recv", 1, "skampi/pingpong_send_recv"),
-    pair("Pingpong_Send_Recv_AT", 2, "skampi/pingpong_send_recv_any_tag"),
-    pair("Pingpong_Send_Irecv", 3, "skampi/pingpong_send_irecv"),
-    pair("Pingpong_Send_Iprobe_Recv", 4, "skampi/pingpong_send_iprobe_recv"),
-    pair("Pingpong_Ssend_Recv", 5, "skampi/pingpong_ssend_recv"),
-    pair("Pingpong_Isend_Recv", 6, "skampi/pingpong_isend_recv"),
-    pair("Pingpong_Bsend_Recv", 7, "skampi/pingpong_bsend_recv"),
-    pair("Pingpong_Sendrecv", 8, "skampi/pingpong_sendrecv"),
-    pair("Pingpong_Sendrecv_replace", 9, "skampi/pingpong_sendrecv_replace"),
-    pair("Pingpong_Issend_Recv", 34, "skampi/pingpong_issend_recv"),
-    of_all("Bcast", 17, "imb/bcast"),
-    by("linear", of_all("Bcast_using_Send_Recv", 0, "imb/bcast")),
-    Function { has_length: false, ..of_all("Barrier", 18, "comet/barrier") },
-    of_all("Reduce", 19, "imb/reduce"),
-    of_all("Alltoall", 20, "imb/alltoall"),
-    by("linear", of_all("Alltoall_using_Isend_Irecv", 0, "imb/alltoall")),
-    of_all("Scan", 21, "imb/scan"),
-    of_all("", 23, "model/memcpy"),
-    of_all("Gather", 33, "imb/gather"),
-    by("linear", of_all("Gather_using_Isend_Irecv_Waitall", 0, "imb/gather")),
-    of_all("Scatter", 35, "imb/scatter"),
-    of_all("Allreduce", 36, "imb/allreduce"),
-    by("reduce_bcast", of_all("Allreduce_using_Reduce_Bcast", 37, "imb/allreduce")),
-    of_all("Reduce_scatter", 38, "osu/reduce_scatter"),
-    of_all("Allgather", 39, "imb/allgather"),
-    of_all("Scatterv", 40, "imb/scatterv"),
-    of_all("Gatherv", 41, "imb/gatherv"),
-    of_all("Allgatherv", 42, "imb/allgatherv"),
-    of_all("Alltoallv", 43, "imb/alltoallv"),
-    by("linear", of_all("Alltoallv_using_Isend_Irecv", 0, "imb/alltoallv")),
-    by("reduce_scatterv", of_all("Reduce_Scatterv", 44, "osu/reduce_scatter")),
-    by("linear", of_all("", 46, "imb/gatherv")),
+/// Functions of scripts whose names are no aliases, and the types that do the same.
+const TYPES: &[(&str, u32)] = &[
+    ("Pingpong_Send_Recv_AT", 2),
+    ("Bcast", 17),
+    ("Barrier", 18),
+    ("Reduce", 19),
+    ("Alltoall", 20),
+    ("Gather", 33),
+    ("Scatter", 35),
+    ("Allreduce", 36),
+    ("Reduce_scatter", 38),
+    ("Allgather", 39),
+    ("Scatterv", 40),
+    ("Gatherv", 41),
+    ("Allgatherv", 42),
+    ("Alltoallv", 43),
 ];
+
+/// Functions of scripts by hand that an algorithm of a collective is.
+const ALGORITHMS: &[(&str, &str, &str)] = &[
+    ("Bcast_using_Send_Recv", "imb/bcast", "linear"),
+    ("Alltoall_using_Isend_Irecv", "imb/alltoall", "linear"),
+    ("Alltoallv_using_Isend_Irecv", "imb/alltoallv", "linear"),
+    // Its count is that of the vector which is shared out; that of type 44 is of a part.
+    ("Reduce_Scatterv", "osu/reduce_scatter", "reduce_scatterv"),
+];
+
+impl Function {
+    /// The measurement that scripts call `name`.
+    pub(super) fn of_script(name: &str) -> Option<Self> {
+        if let Some((_, kernel, algorithm)) = ALGORITHMS.iter().find(|(of, ..)| *of == name) {
+            let info = catalogue::infos().into_iter().find(|info| info.id() == *kernel)?;
+            return Some(Self { info, algorithm });
+        }
+        match TYPES.iter().find(|(of, _)| *of == name) {
+            Some((_, number)) => Self::of_type(*number),
+            None => Self::aliased(|alias| {
+                let bare = alias.strip_prefix(MPI).unwrap_or(alias);
+                bare.eq_ignore_ascii_case(name) && name.parse::<u32>().is_err()
+            }),
+        }
+    }
+
+    /// The measurement of the type `number` of parameter files.
+    pub(super) fn of_type(number: u32) -> Option<Self> {
+        Self::aliased(|alias| alias == number.to_string())
+    }
+
+    /// That of the first kernel with an alias that `is_it`.
+    fn aliased(is_it: impl Fn(&str) -> bool) -> Option<Self> {
+        let of = |info: &&'static KernelInfo| {
+            info.aliases.iter().filter_map(|alias| alias.strip_prefix(ALIAS)).any(&is_it)
+        };
+        let info = catalogue::infos().into_iter().find(of)?;
+        Some(Self { info, algorithm: "" })
+    }
+
+    /// True if it runs on two ranks.
+    pub(super) fn is_of_pair(&self) -> bool {
+        self.info.participants == Participants::Pair
+    }
+
+    /// True if its first two arguments are a count and a datatype.
+    pub(super) fn has_length(&self) -> bool {
+        self.has(LENGTH_BYTES.name)
+    }
+
+    /// True if the kernel varies the axis `name`.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.info.axes.iter().any(|used| used.axis.name == name)
+    }
+}
 
 /// Datatypes of MPI: their names there and as values of an axis, and their sizes in bytes.
 pub(super) const DATATYPES: &[(&str, &str, u64)] = &[
@@ -77,3 +104,49 @@ pub(super) const DATATYPES: &[(&str, &str, u64)] = &[
 /// Operators of MPI, and their names as values of an axis.
 pub(super) const OPERATORS: &[(&str, &str)] =
     &[("MPI_SUM", "sum"), ("MPI_PROD", "prod"), ("MPI_MIN", "min"), ("MPI_MAX", "max")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alias_of_a_type_or_a_function_is_imported() {
+        for info in catalogue::infos() {
+            for alias in info.aliases.iter().filter_map(|alias| alias.strip_prefix(ALIAS)) {
+                let found = match alias.parse() {
+                    Ok(number) => Function::of_type(number),
+                    Err(_) => Function::of_script(alias.strip_prefix(MPI).unwrap_or(alias)),
+                };
+                assert!(found.is_some(), "{alias} of {}", info.id());
+            }
+        }
+    }
+
+    #[test]
+    fn types_and_functions_have_the_kernels_that_name_them() {
+        let of_type = |number| Function::of_type(number).map(|of| of.info.id());
+        for number in (1..=21).chain(23..=28).chain(33..=46) {
+            assert!(of_type(number).is_some(), "type {number}");
+        }
+        assert_eq!([22, 29, 47].map(of_type), [None, None, None]);
+        assert_eq!(of_type(38).as_deref(), Some("osu/reduce_scatter"));
+        for (name, number) in TYPES {
+            let of_script = Function::of_script(name).map(|of| of.info.id());
+            assert_eq!(of_script, of_type(*number), "{name}");
+        }
+        let pair = Function::of_script("Pingpong_Sendrecv_replace").unwrap();
+        assert_eq!((pair.is_of_pair(), pair.has_length()), (true, true));
+        let barrier = Function::of_script("Barrier").unwrap();
+        assert_eq!((barrier.is_of_pair(), barrier.has_length()), (false, false));
+    }
+
+    #[test]
+    fn the_built_in_suite_measures_the_kernel_of_each_type() {
+        let suite = crate::suite::read("builtin:skampi-1998", &[]).unwrap();
+        for entry in &suite.entries {
+            let number = entry.id.rsplit('-').find_map(|part| part.parse().ok());
+            let function = number.and_then(Function::of_type).unwrap();
+            assert_eq!(entry.args.plan.select, [function.info.id()], "{}", entry.id);
+        }
+    }
+}

@@ -27,7 +27,7 @@ pub(crate) struct Imported {
 #[derive(Debug)]
 struct Translated {
     id: String,
-    kernel: &'static str,
+    kernel: String,
     keys: Vec<(&'static str, String)>,
 }
 
@@ -74,7 +74,7 @@ impl Imported {
         table("[defaults]", &mut [("rules", "skampi")].into_iter().chain(defaults));
         for entry in &self.entries {
             let keys = entry.keys.iter().map(|(key, value)| (*key, &**value));
-            let head = [("id", &*entry.id), ("kernel", entry.kernel)];
+            let head = [("id", &*entry.id), ("kernel", &*entry.kernel)];
             table("[[measure]]", &mut head.into_iter().chain(keys));
         }
         text

@@ -4,9 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
-use super::functions::{FUNCTIONS, Function, OPERATORS};
+use super::functions::{Function, OPERATORS};
 use super::{Imported, Translated};
-use crate::catalogue;
 use crate::paths::text_of;
 use crate::prepare;
 
@@ -224,15 +223,15 @@ impl Reader {
             return;
         };
         let arguments = if cursor.takes('(') { cursor.list(&self.names, ')') } else { Vec::new() };
-        let Some(function) = FUNCTIONS.iter().find(|function| function.name == name) else {
+        let Some(function) = Function::of_script(&name) else {
             self.note(line, format_args!("{name}, for which no kernel stands"));
             return;
         };
-        match self.keys(function, ranks, arguments) {
+        match self.keys(&function, ranks, arguments) {
             Ok(keys) => {
                 let id = self.measurement.clone().unwrap_or(name);
-                self.imported.push(Translated { id, kernel: function.kernel, keys });
-                if function.is_of_pair {
+                self.imported.push(Translated { id, kernel: function.info.id(), keys });
+                if function.is_of_pair() {
                     self.note(line, "a pair of ranks, which is rank 0 and a neighbour here");
                 }
             }
@@ -249,7 +248,7 @@ impl Reader {
     ) -> Result<Vec<(&'static str, String)>, String> {
         let mut keys = Vec::new();
         let procs = match ranks? {
-            _ if function.is_of_pair => "2".to_owned(),
+            _ if function.is_of_pair() => "2".to_owned(),
             Value::Ranks(counts) => counts.sweep(1.0, f64::INFINITY)?,
             _ => return Err("measured on no communicator".into()),
         };
@@ -257,7 +256,7 @@ impl Reader {
         if !function.algorithm.is_empty() {
             keys.push(("algorithm", function.algorithm.to_owned()));
         }
-        if !function.has_length {
+        if !function.has_length() {
             return Ok(keys);
         }
         let mut arguments = arguments.into_iter();
@@ -275,9 +274,7 @@ impl Reader {
         if unit_bytes > 1.0 {
             keys.push(("unit", format!("{unit_bytes:.0}")));
         }
-        let infos = catalogue::infos();
-        let info = infos.into_iter().find(|info| info.id() == function.kernel);
-        let axes = prepare::varied(info.as_slice());
+        let axes = prepare::varied(&[function.info]);
         if bytes > 1 {
             let axis = if axes.contains("element") { "element" } else { "datatype" };
             keys.push((axis, name.to_owned()));

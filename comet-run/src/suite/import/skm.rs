@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::functions::{FUNCTIONS, Function};
+use super::functions::Function;
 use super::{Imported, Translated};
 use crate::paths::text_of;
 
@@ -21,6 +21,10 @@ const OPEN: [&str; 2] = ["Default_Value", "Invalid_Value"];
 const LENGTH_BYTES: &str = "256";
 /// The longest one.
 const MAX_BYTES: &str = "4Mi";
+/// Axis of the pieces of the work of a master.
+const CHUNKS: &str = "chunks";
+/// The most of them.
+const MAX_CHUNKS: &str = "64";
 
 /// The entries of the file `path`.
 pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
@@ -107,8 +111,7 @@ impl Suite {
 
     fn translate(self, file: &str, imported: &mut Imported) {
         let number = self.value("Type").and_then(|number| number.parse().ok()).unwrap_or(0);
-        let function = FUNCTIONS.iter().find(|function| number > 0 && function.number == number);
-        let Some(function) = function else {
+        let Some(function) = Function::of_type(number) else {
             imported.note(
                 file,
                 self.line,
@@ -116,12 +119,12 @@ impl Suite {
             );
             return;
         };
-        let Some(mut keys) = self.sweeps(function) else {
+        let Some(mut keys) = self.sweeps(&function) else {
             let variation = self.value("Variation").unwrap_or_default();
             imported.note(file, self.line, format_args!("{}: variation {variation}", self.id));
             return;
         };
-        if !function.has_length {
+        if !function.has_length() {
             keys.retain(|(key, _)| *key != "length_bytes");
         }
         if !function.algorithm.is_empty() {
@@ -138,7 +141,7 @@ impl Suite {
                 imported.note(file, *line, format_args!("{key} = {value}, which the rules decide"));
             }
         }
-        imported.push(Translated { id: self.id, kernel: function.kernel, keys });
+        imported.push(Translated { id: self.id, kernel: function.info.id(), keys });
     }
 
     /// The numbers of ranks and the lengths; `None` for a variation of another kind.
@@ -149,8 +152,13 @@ impl Suite {
                 if lengths.starts_with("0..") && lengths.contains('*') {
                     lengths = format!("0,1{}", &lengths[1..]);
                 }
-                let procs = if function.is_of_pair { "2" } else { "max" };
+                let procs = if function.is_of_pair() { "2" } else { "max" };
                 Some(vec![("procs", procs.to_owned()), ("length_bytes", lengths)])
+            }
+            "Chunks" if function.has(CHUNKS) => {
+                let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
+                let chunks = (CHUNKS, self.sweep("1", MAX_CHUNKS));
+                Some(vec![("procs", "max".into()), ("length_bytes", length.into()), chunks])
             }
             "Nodes" => {
                 let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);

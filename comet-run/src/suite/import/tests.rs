@@ -107,6 +107,8 @@ gatherv {
   Type = 46; Variation = Nodes; Scale = Fixed_linear; Default_Message_length = 128;
 }
 worker { Type = 12; Variation = Chunks; }
+bcast { Type = 17; Variation = Chunks; }
+type { Type = 22; }
 ";
 
 #[test]
@@ -116,7 +118,8 @@ fn a_parameter_file_becomes_entries() {
         entries,
         [
             "MPI_Bcast-length: imb/bcast length_bytes=0,1..4Mi*sqrt2 procs=max",
-            "gatherv: imb/gatherv algorithm=linear length_bytes=128 procs=2..max",
+            "gatherv: skampi/gatherv_isend_irecv length_bytes=128 procs=2..max",
+            "worker: skampi/master_worker_recv_any chunks=1..64 length_bytes=256 procs=max",
         ]
     );
     assert_eq!(found.labels, [("machine".into(), "Cray T3E".into())]);
@@ -124,7 +127,8 @@ fn a_parameter_file_becomes_entries() {
     let notes = [
         "a.skm:3: @POSTPROC, which no key of a suite file is",
         "a.skm:13: Max_Repetition = 32, which the rules decide",
-        "a.skm:19: type 12 of worker, for which no kernel stands",
+        "a.skm:20: bcast: variation Chunks",
+        "a.skm:21: type 22 of type, for which no kernel stands",
     ];
     assert_eq!(found.notes, notes);
 }

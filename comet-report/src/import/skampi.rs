@@ -1,0 +1,171 @@
+//! Output of `SKaMPI` 5 and 6 (`.sko`): a result is a kernel, and a row of it a point.
+
+use comet_core::definition::{Definition, Quantity};
+use comet_core::kernel::Class;
+
+use super::{ImportError, RANKS, SKAMPI, Surroundings, printed, require_measured, single};
+use crate::format::foreign::REPETITIONS;
+use crate::format::{COUNT, ERROR_NS, NODE_NS, SKAMPI_MARKS as MARKS};
+use crate::record::{
+    Check, CheckStatus, Derived, Numbers, Outcome, Param, Params, Point, Quote, RankStat, Value,
+};
+use crate::{fingerprint, older};
+
+/// Start of the first line of the original.
+const VERSION: &str = "# SKaMPI Version ";
+/// Start of the names of results between two ranks.
+const PAIR: &str = "Pingpong";
+/// Names of a loop over ranks.
+const PROCS: [&str; 2] = ["procs", "nodes"];
+
+/// Version of the program, whether the text is of this one, and the points of the rows of `text`.
+///
+/// # Errors
+/// If a row is none, or if nobody says how many ranks there were.
+pub(super) fn parse(
+    text: &str,
+    around: &Surroundings,
+) -> Result<(String, bool, Vec<Point>), ImportError> {
+    let version = text.lines().find_map(|line| line.strip_prefix(VERSION));
+    let mut name = None;
+    let mut points = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        if let Some(title) = line.strip_prefix(MARKS[0]) {
+            name = Some(title.trim().trim_matches('"').to_owned());
+        } else if line.starts_with(MARKS[1]) {
+            name = None;
+        }
+        let is_row = !line.trim().is_empty() && !line.starts_with('#');
+        if let Some(name) = name.as_ref().filter(|_| is_row) {
+            let wrong = |message| ImportError::Line { line: index + 1, message };
+            points.push(Row::of(line).map_err(wrong)?.point(name, around)?);
+        }
+    }
+    Ok((version.unwrap_or_default().trim().to_owned(), version.is_none(), points))
+}
+
+/// A row of a result.
+struct Row {
+    /// Names and values of loops.
+    loops: Vec<(String, u64)>,
+    length_bytes: u64,
+    time_ns: f64,
+    error_ns: f64,
+    n_samples: f64,
+    nodes_ns: Vec<f64>,
+}
+
+impl Row {
+    fn of(line: &str) -> Result<Self, String> {
+        let mut words = line.split_whitespace().peekable();
+        let mut loops = Vec::new();
+        while let Some(name) = words.next_if(|word| word.ends_with('=')) {
+            let value = words.next().unwrap_or_default();
+            let number = value.parse().map_err(|_| {
+                format!("'{value}' is no value of {name} expected a whole number (correct the row)")
+            })?;
+            loops.push((name.trim_end_matches('=').to_owned(), number));
+        }
+        let numbers: Vec<&str> = words.collect();
+        require_measured(&numbers)?;
+        let number = |word: &&str| {
+            word.parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite())
+                .ok_or_else(|| format!("'{word}' is no number (correct the row)"))
+        };
+        let all: Vec<f64> = numbers.iter().map(number).collect::<Result<_, _>>()?;
+        let [_, time_us, error_us, n_samples, nodes_us @ ..] = &all[..] else {
+            return Err(format!(
+                "there are {} numbers, expected bytes, time, error and number of samples (is the row cut \
+                 off?)",
+                all.len()
+            ));
+        };
+        let length_bytes = numbers[0].parse().map_err(|_| {
+            format!(
+                "'{}' is no length in bytes, expected a whole number (correct the row)",
+                numbers[0]
+            )
+        })?;
+        let ns = |us: &f64| us * 1e3;
+        Ok(Self {
+            loops,
+            length_bytes,
+            time_ns: ns(time_us),
+            error_ns: ns(error_us),
+            n_samples: *n_samples,
+            nodes_ns: nodes_us.iter().map(ns).collect(),
+        })
+    }
+
+    /// The ranks: those of a loop, those with a time, or those that the user names.
+    fn n_ranks(&self, name: &str, around: &Surroundings) -> Result<u64, ImportError> {
+        let of_loop = self.loops.iter().find(|(name, _)| PROCS.contains(&name.as_str()));
+        let of_nodes = Some(self.nodes_ns.len() as u64).filter(|n| *n > 0);
+        let n = of_loop.map(|(_, n)| *n).or(of_nodes).filter(|n| RANKS.contains(n));
+        n.or(around.n_ranks).ok_or_else(|| ImportError::Ranks { kernel: name.into() })
+    }
+
+    fn point(self, name: &str, around: &Surroundings) -> Result<Point, ImportError> {
+        let n_ranks = self.n_ranks(name, around)?;
+        let is_pair = name.starts_with(PAIR);
+        let has_length = self.length_bytes > 0 || self.loops.iter().any(|(name, _)| name == COUNT);
+        let class = match (is_pair, has_length) {
+            (true, _) => Class::PointToPoint,
+            (false, true) => Class::Collective,
+            (false, false) => Class::Synchronisation,
+        };
+        let (definition, rank_stat) = if is_pair {
+            (Definition::TestNode, RankStat::Root)
+        } else {
+            (Definition::Completion, RankStat::Max)
+        };
+        let value = Value {
+            quantity: Quantity::OpTime.name().into(),
+            definition: definition.name().into(),
+            divisor: 1,
+            rank_stat,
+            bytes_per_op: None,
+            better: "lower".into(),
+            quote: Quote::MiddleMean,
+        };
+        let loops = self.loops.iter().filter(|(name, _)| name != PROCS[0]);
+        let own = [("length_bytes", self.length_bytes)].into_iter().filter(|_| has_length);
+        let all =
+            loops.map(|(name, n)| (name.as_str(), *n)).chain(own).chain([(PROCS[0], n_ranks)]);
+        let params = all.map(|(name, n)| (name.to_owned(), Param::Number(n))).collect();
+        let mut point = Point {
+            suite: SKAMPI.into(),
+            kernel: name.to_owned().into(),
+            variant: Some(name.to_owned().into()),
+            class: class.as_str().into(),
+            params: Params(params),
+            check: Check { status: CheckStatus::Skipped },
+            figures: self.figures(),
+            outcome: Outcome::Imported(Box::new(Numbers {
+                value,
+                time_ns: single(self.time_ns),
+                quoted_ns: Some(self.time_ns),
+                rate: None,
+                rates: Vec::new(),
+            })),
+            ..Point::default()
+        };
+        point.key = fingerprint::key(&point, None);
+        point.facts = older::facts(&point).into();
+        Ok(point)
+    }
+
+    /// What stands beside the time.
+    fn figures(&self) -> Vec<Derived> {
+        let nodes = self.nodes_ns.iter().enumerate();
+        let node =
+            |(number, ns): (usize, &f64)| printed(&format!("{NODE_NS}{number}"), "node", *ns);
+        let own = [
+            printed(ERROR_NS, "standard error", self.error_ns),
+            printed(REPETITIONS, "number of samples", self.n_samples),
+        ];
+        own.into_iter().chain(nodes.map(node)).collect()
+    }
+}

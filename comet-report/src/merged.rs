@@ -1,0 +1,323 @@
+//! Runs of one plan, from several files, as the launches of one run.
+//!
+//! ```text
+//!   a.jsonl   run, point, …, end                   ┐    run: its sources in the settings,
+//!   b.jsonl   run, launch, …, point, …, end        ├─►  launch, … of all,
+//!   c.jsonl   run, point, …, end                   ┘    points: median and interval of all, end
+//! ```
+//!
+//! A run that made launches itself brings each of them.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use crate::fingerprint::sha256_hex;
+use crate::launches::{Concluded, carry};
+use crate::outside::{Place, Unfit, agrees};
+use crate::read::ReadError;
+use crate::record::{End, EndStatus, Record, Run};
+use crate::recorder::new_run_id;
+use crate::runs::RunRecords;
+use crate::words;
+
+/// Settings in which launches of one plan may differ: seeds, numbers of launches, and what the machine had
+/// to offer.
+const OPEN: [&str; 6] = ["launches", "merged", "order_seed", "over_s", "slices", "usable_cpus"];
+
+/// Runs that are no launches of one run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// A file has another number of runs than the first.
+    #[error("{file} holds {own}, {first_file} {first} (merge files of one command line)")]
+    Runs {
+        /// The file.
+        file: String,
+        /// Number of its runs, in words.
+        own: String,
+        /// The first file.
+        first_file: String,
+        /// That of the first.
+        first: String,
+    },
+    /// A run has another plan.
+    #[error(
+        "{file} has another plan than {first_file}: {name} is {own} there, and {first} in the first \
+         (merge files of one command line)"
+    )]
+    Plan {
+        /// The file.
+        file: String,
+        /// The first file.
+        first_file: String,
+        /// The setting.
+        name: String,
+        /// Its value.
+        own: String,
+        /// That of the first.
+        first: String,
+    },
+    /// A run is none of CoMet.
+    #[error("{0} is no measurement of comet-run (merge files that it measured)")]
+    Foreign(String),
+    /// A run is no further launch.
+    #[error("{0}: {1}")]
+    Unfit(String, Unfit),
+    /// The records of the launches cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// They cannot be written.
+    #[error("cannot make records: {0}")]
+    Write(#[from] std::io::Error),
+}
+
+/// The records of the runs that the files `of_files` make together: the first of each is one run, and so
+/// on. `argv` is the command line, at the time `now`.
+///
+/// # Errors
+/// If the files hold different plans, or a run twice.
+pub fn merge(
+    of_files: Vec<Vec<RunRecords>>,
+    argv: &[String],
+    now: SystemTime,
+) -> Result<Vec<Record>, MergeError> {
+    let Some(first) = of_files.first() else { return Ok(Vec::new()) };
+    let (n_runs, first_file) = (first.len(), first.first().map_or(String::new(), file));
+    if let Some(other) = of_files.iter().find(|runs| runs.len() != n_runs) {
+        return Err(MergeError::Runs {
+            file: other.first().map_or(String::new(), file),
+            own: words::count(other.len(), "run"),
+            first_file,
+            first: words::count(n_runs, "run"),
+        });
+    }
+    let mut columns: Vec<Vec<RunRecords>> = (0..n_runs).map(|_| Vec::new()).collect();
+    for runs in of_files {
+        columns.iter_mut().zip(runs).for_each(|(column, run)| column.push(run));
+    }
+    let mut records = Vec::new();
+    for column in columns {
+        records.extend(merge_runs(&column, argv, now)?);
+    }
+    Ok(records)
+}
+
+/// The file of `run`.
+fn file(run: &RunRecords) -> String {
+    run.path.as_ref().map_or("a run".into(), |path| path.display().to_string())
+}
+
+/// The records of one run, of which `runs` are launches.
+fn merge_runs(
+    runs: &[RunRecords],
+    argv: &[String],
+    now: SystemTime,
+) -> Result<Vec<Record>, MergeError> {
+    let foreign = |run: &RunRecords| MergeError::Foreign(file(run));
+    let is_import = |run: &Run| run.config.contains_key("imported_from");
+    let facts = |run: &RunRecords| run.run.clone().filter(|of| !is_import(of));
+    let all: Vec<Box<Run>> =
+        runs.iter().map(|run| facts(run).ok_or_else(|| foreign(run))).collect::<Result<_, _>>()?;
+    for (number, run) in all.iter().enumerate().skip(1) {
+        let name = || file(&runs[number]);
+        same_plan(&all[0], run, (name(), file(&runs[0])))?;
+        for earlier in &all[..number] {
+            agrees(earlier, run).map_err(|unfit| MergeError::Unfit(name(), unfit))?;
+        }
+    }
+    let of_all = run_of_all(&all, runs, argv, now);
+    let start = instant(&all[0]);
+    let mut records = vec![Record::Run(of_all.clone())];
+    let (mut before, mut last) = (0, None);
+    for (run, facts) in runs.iter().zip(&all) {
+        let since_start_s = instant(facts).duration_since(start).unwrap_or_default().as_secs_f64();
+        let place = Place { run_id: &of_all.run_id, before, since_start_s };
+        records.extend(place.events(&run.events, before == 0));
+        records.extend(place.points(run));
+        before += n_launches(run);
+        last = Some(end(run, &of_all.run_id, since_start_s, last));
+    }
+    records.extend(last.flatten().map(|end| Record::End(Box::new(end))));
+    conclude(records)
+}
+
+/// The records of launches, with the points that they make and their end behind.
+fn conclude(records: Vec<Record>) -> Result<Vec<Record>, MergeError> {
+    let mut text = Vec::new();
+    let mut carried = carry(Box::new(&mut text), false);
+    records.iter().try_for_each(|record| carried.record(record))?;
+    carried.finish()?;
+    drop(carried);
+    let concluded = Concluded::of(&text, None, None)?;
+    let is_of_launches = |record: &Record| !matches!(record, Record::End(_));
+    Ok(records.into_iter().filter(is_of_launches).chain(concluded.tail).collect())
+}
+
+/// Number of launches of `run`.
+fn n_launches(run: &RunRecords) -> u32 {
+    run.launches.iter().filter_map(|point| point.launch).max().unwrap_or(1)
+}
+
+/// The end of `run` as that of all so far; one that is partial stays so.
+fn end(
+    run: &RunRecords,
+    run_id: &str,
+    since_start_s: f64,
+    before: Option<Option<End>>,
+) -> Option<End> {
+    let mut end = run.end.clone()?;
+    end.run_id = Some(run_id.into());
+    end.wall_s = end.wall_s.map(|wall_s| since_start_s + wall_s);
+    match before {
+        None => (),
+        Some(Some(before)) if before.status == EndStatus::Complete => (),
+        Some(Some(before)) => (end.status, end.reason) = (before.status, before.reason),
+        Some(None) => {
+            (end.status, end.reason) = (EndStatus::Partial, Some("a run without an end".into()));
+        }
+    }
+    Some(end)
+}
+
+/// Start of `run`.
+fn instant(run: &Run) -> SystemTime {
+    humantime::parse_rfc3339(&run.started_at).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// The facts of the run that all make.
+fn run_of_all(all: &[Box<Run>], runs: &[RunRecords], argv: &[String], now: SystemTime) -> Box<Run> {
+    let mut of_all = all[0].clone();
+    of_all.run_id = new_run_id(now);
+    of_all.argv = argv.to_vec();
+    let source = |(run, facts): (&RunRecords, &Run)| json!({ "file": file(run), "run_id": facts.run_id, "launches": n_launches(run) });
+    let facts = all.iter().map(|facts| &**facts);
+    let sources: Vec<Value> = runs.iter().zip(facts).map(source).collect();
+    let n: u32 = runs.iter().map(n_launches).sum();
+    of_all.config.insert("merged".into(), Value::Array(sources));
+    of_all.config.insert("launches".into(), json!(n));
+    of_all.config_sha256 = sha256_hex(&json!(of_all.config));
+    of_all
+}
+
+/// Succeeds if both runs have the same settings; `files` are theirs, that of `run` first.
+fn same_plan(first: &Run, run: &Run, files: (String, String)) -> Result<(), MergeError> {
+    let fixed = |run: &Run| -> BTreeMap<String, Value> {
+        let is_fixed = |(name, _): &(&String, &Value)| !OPEN.contains(&name.as_str());
+        run.config
+            .iter()
+            .filter(is_fixed)
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    };
+    let (own, of_first) = (fixed(run), fixed(first));
+    let value = |settings: &BTreeMap<String, Value>, name: &str| {
+        settings.get(name).map_or("not set".into(), Value::to_string)
+    };
+    let mut names = own.keys().chain(of_first.keys());
+    let Some(name) = names.find(|name| own.get(*name) != of_first.get(*name)) else {
+        return Ok(());
+    };
+    let (file, first_file) = files;
+    Err(MergeError::Plan {
+        file,
+        first_file,
+        own: value(&own, name),
+        first: value(&of_first, name),
+        name: name.clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+    use crate::runs::split;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    /// A file with a run of this id, whose figures are `factor` times those of the fixture.
+    fn file_of(id: &str, factor: f64) -> Vec<RunRecords> {
+        let mut run = split(fixture::records()).remove(0);
+        run.points.retain(|point| point.measured().is_some());
+        for point in &mut run.points {
+            let quoted_ns = &mut point.measured_mut().unwrap().numbers.quoted_ns;
+            *quoted_ns = quoted_ns.map(|ns| factor * ns);
+        }
+        run.path = Some(PathBuf::from(format!("{id}.jsonl")));
+        let facts = run.run.as_mut().unwrap();
+        (facts.run_id, facts.seed) = (id.into(), None);
+        vec![run]
+    }
+
+    fn now() -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
+    }
+
+    #[test]
+    fn sk_62_files_make_medians_with_the_interval_from_one_to_the_next() {
+        let files = [("a", 1.0), ("b", 3.0), ("c", 2.0)].map(|(id, factor)| file_of(id, factor));
+        let of_one = split(fixture::records()).remove(0);
+        let records = merge(files.into(), &["comet-run".into()], now()).unwrap();
+        let [merged] = &split(records)[..] else { panic!("one run") };
+        let config = &merged.run.as_ref().unwrap().config;
+        assert_eq!(
+            (&config["merged"][1]["file"], &config["launches"]),
+            (&json!("b.jsonl"), &json!(3))
+        );
+        for point in &merged.points {
+            let own = of_one.points.iter().find(|of| of.key == point.key).unwrap();
+            let median_ns = 2.0 * own.quoted_ns().unwrap();
+            assert!((point.quoted_ns().unwrap() / median_ns - 1.0).abs() < 1e-9);
+            let [low, high] = point.interval_ns().unwrap();
+            assert!(low < median_ns && median_ns < high, "{low} {high}");
+            assert_eq!(point.launches.as_ref().unwrap().quoted_ns.len(), 3);
+        }
+        assert_eq!(merged.launches.len(), 3 * merged.points.len());
+        // What was merged is merged again, and keeps its launches.
+        let mut again = vec![merged.clone()];
+        again[0].path = Some("m.jsonl".into());
+        let records =
+            merge(vec![again, file_of("d", 4.0)], &[], now() + Duration::from_secs(1)).unwrap();
+        let points = &split(records)[0].points;
+        assert_eq!(points[0].launches.as_ref().unwrap().quoted_ns.len(), 4);
+    }
+
+    #[test]
+    fn runs_of_other_plans_are_refused() {
+        let check = |files: Vec<Vec<RunRecords>>, expected: &str| {
+            let error = merge(files, &[], now()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        let other = |change: fn(&mut Run)| {
+            let mut file = file_of("b", 1.0);
+            change(file[0].run.as_mut().unwrap());
+            vec![file_of("a", 1.0), file]
+        };
+        check(
+            other(|run| drop(run.config.insert("sizes".into(), json!("16")))),
+            "b.jsonl has another plan than a.jsonl: sizes is \"16\" there, and ",
+        );
+        check(other(|run| run.run_id = "a".into()), "b.jsonl: it left the results of the first");
+        check(other(|run| run.world.size = 3), "b.jsonl: it ran on 3 ranks over ");
+        check(
+            other(|run| drop(run.config.insert("imported_from".into(), json!("osu")))),
+            "b.jsonl is no measurement of comet-run",
+        );
+        let two = [file_of("b", 1.0), file_of("c", 1.0)].concat();
+        check(vec![file_of("a", 1.0), two], "b.jsonl holds 2 runs, a.jsonl 1 run (merge");
+        let mut nameless = file_of("b", 1.0);
+        nameless[0].run = None;
+        check(vec![file_of("a", 1.0), nameless], "b.jsonl is no measurement of comet-run");
+    }
+
+    #[test]
+    fn a_run_that_ended_early_makes_all_partial() {
+        let (mut a, b) = (file_of("a", 1.0), file_of("b", 1.0));
+        a[0].end = None;
+        let records = merge(vec![a, b], &[], now()).unwrap();
+        let merged = &split(records)[0];
+        assert_eq!(merged.end.as_ref().unwrap().status, EndStatus::Partial);
+    }
+}

@@ -1,0 +1,60 @@
+//! Replies to the questions of SKaMPI, in words.
+
+use super::*;
+use crate::guidelines::tests::run;
+
+#[test]
+fn sk_84_modes_are_ranked_and_held_against_the_standard_one() {
+    let times = [
+        ("skampi/pingpong_send_recv", 8, 10.0),
+        ("skampi/pingpong_ssend_recv", 8, 20.0),
+        ("skampi/pingpong_sendrecv", 8, 5.0),
+        ("skampi/pingpong_send_recv", 64, 10.0),
+        ("skampi/pingpong_ssend_recv", 64, 30.0),
+        ("skampi/pingpong_sendrecv", 64, 10.0),
+    ];
+    let [reply] = &replies(&[run(5, &times)])[..] else { panic!("one question") };
+    assert_eq!(reply.question.id, "modes");
+    assert_eq!(
+        reply.to_string(),
+        "# Which mode of a message is the fastest? (over shm)\n\
+         pingpong_sendrecv is the fastest at 8 B, on 4 ranks\n\
+         pingpong_send_recv and pingpong_sendrecv are the fastest at 64 B, on 4 ranks\n\
+         pingpong_ssend_recv against pingpong_send_recv, on 4 ranks: slower (2 to 3 times) from 8 B to 64 B\n\
+         pingpong_sendrecv against pingpong_send_recv, on 4 ranks: faster (0.5 times) at 8 B; the same at 64 B\n"
+    );
+}
+
+#[test]
+fn sk_85_collectives_by_hand_are_held_against_those_of_the_library() {
+    let times = [
+        ("imb/gather", 256, 10.0),
+        ("skampi/gatherv_send_recv", 256, 7.0),
+        ("skampi/gatherv_isend_irecv", 256, 10.1),
+        ("comet/broadcast", 8, 1.0),
+        ("naive/broadcast", 8, 3.0),
+    ];
+    let replies = replies(&[run(5, &times)]);
+    let sentences: Vec<String> = replies.iter().flat_map(Reply::sentences).collect();
+    assert_eq!(
+        sentences,
+        [
+            "gatherv_send_recv is the fastest at 256 B, on 4 ranks",
+            "gatherv_send_recv against gather, on 4 ranks: faster (0.7 times) at 256 B",
+            "gatherv_isend_irecv against gather, on 4 ranks: the same at 256 B",
+            "broadcast against broadcast, on 4 ranks: slower (3 times) at 8 B",
+        ]
+    );
+}
+
+#[test]
+fn sk_96_compounds_are_held_against_sequences_and_a_single_launch_decides_nothing() {
+    let times = [("imb/allreduce", 64, 10.0), ("skampi/reduce_bcast", 64, 15.0)];
+    let reply = &replies(&[run(4, &times)])[0];
+    assert_eq!(reply.question.text, "Does an allreduce beat a reduce and a broadcast?");
+    let expected = "reduce_bcast against allreduce, on 4 ranks: slower (1.5 times) at 64 B";
+    assert_eq!(reply.sentences(), [expected]);
+    let single = &replies(&[run(1, &times)])[0];
+    let expected = "reduce_bcast against allreduce, on 4 ranks: inconclusive at 64 B";
+    assert_eq!(single.sentences(), [expected]);
+}

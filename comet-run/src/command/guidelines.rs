@@ -1,0 +1,281 @@
+//! `guidelines`: measures operations of MPI against others that do the same, and names those that take
+//! longer.
+//!
+//! Measuring is a run like any other, of the kernels in the table of guidelines, with a result file of
+//! its own, or with `--launch` several launches of the whole job, as `launches` makes them. The
+//! verdicts are read from that file, so that a stored run gets the same ones.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Parser as _;
+use comet_report::guidelines::{GUIDELINES, Guideline, Judgement, judge};
+use serde_json::Value;
+
+use super::{files, launches, run};
+use crate::backend::{self, Job};
+use crate::cli::{Cli, GuidelinesArgs, LaunchesArgs, RunArgs, profile_name};
+use crate::execute;
+use crate::exit;
+use crate::launcher::Launcher;
+use crate::terminal;
+use crate::world;
+
+/// The shortest and the longest length of the default sweep in bytes.
+const LENGTHS: [u64; 2] = [8, 1 << 20];
+/// The smallest factor of that sweep.
+const FACTOR: u64 = 4;
+/// Launches of a command that starts the whole job.
+const LAUNCHES: u32 = 5;
+/// The word in a launcher's command that stands for the command of one rank.
+const PLACE: &str = "{comet}";
+
+/// Measures unless there are files, and prints what holds; returns the exit code.
+pub(crate) fn guidelines(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    known(&args.operations)?;
+    if args.list {
+        terminal::print(&listed(&wanted(&args.operations)))?;
+        return Ok(exit::OK);
+    }
+    if !args.from.is_empty() {
+        return conclude(&args.from, args)?.ok_or_else(|| nothing_in(&args.from));
+    }
+    if args.out.as_deref() == Some(Path::new("none")) {
+        return Err(exit::usage(
+            "guidelines reads its result file, so --out none leaves nothing to judge (name a file, \
+             or leave --out out)",
+        ));
+    }
+    if let Some(command) = &args.launch {
+        return in_jobs(command, args, launcher);
+    }
+    run::measure(&run_args(args, launcher)?, launcher, |job, file, code| {
+        if exit::gives_up(code) { Ok(code) } else { together(job, file, args, code) }
+    })
+}
+
+/// Judges on the first process, which has the file, what all have measured in a run that ended with
+/// `code`; returns the exit code for all. That of a run which was not in order comes first.
+fn together(
+    job: &dyn Job,
+    file: Option<&Path>,
+    args: &GuidelinesArgs,
+    code: u8,
+) -> anyhow::Result<u8> {
+    let judged = execute::on_first(job, || {
+        file.map_or(Ok(None), |path| conclude(&[path.to_owned()], args))
+    })?;
+    let judged = job.agree(judged.unwrap_or(exit::OK));
+    Ok(if code == exit::OK { judged } else { code })
+}
+
+/// Starts the whole job several times by `command`, and judges what all launches measured.
+fn in_jobs(
+    command: &str,
+    args: &GuidelinesArgs,
+    launcher: Option<&Launcher>,
+) -> anyhow::Result<u8> {
+    let several = LaunchesArgs {
+        launches: args.launches.unwrap_or(LAUNCHES),
+        over: None,
+        target: None,
+        seed: 1,
+        timeout: args.timeout,
+        out: args.out.clone(),
+        format: "none".into(),
+        command: job_words(command, args)?,
+    };
+    let (code, file) = launches::take(&several, launcher, "guidelines")?;
+    match file.filter(|_| !exit::gives_up(code)) {
+        Some(path) => Ok(conclude(&[path], args)?.filter(|_| code == exit::OK).unwrap_or(code)),
+        None => Ok(code),
+    }
+}
+
+/// The words of `command`, in which this program measures on each rank.
+fn job_words(command: &str, args: &GuidelinesArgs) -> anyhow::Result<Vec<String>> {
+    let program = std::env::current_exe()?.to_string_lossy().into_owned();
+    let mut own = vec![program, "guidelines".into()];
+    own.extend(args.operations.iter().cloned());
+    own.extend(["--quiet", "--out", "{out}", "--profile"].map(String::from));
+    own.push(profile_name(args.profile).into());
+    let option = |name: &str, value: Option<String>| {
+        value.map(|value| vec![format!("--{name}={value}")]).unwrap_or_default()
+    };
+    own.extend(option("sizes", args.sizes.clone()));
+    let seconds = |time: Duration| format!("{}ns", time.as_nanos());
+    own.extend(option("budget", args.budget.map(seconds)));
+    let words: Vec<&str> = command.split_whitespace().collect();
+    if words.is_empty() {
+        return Err(exit::usage(
+            "--launch names no command (write --launch 'mpirun -n 4', or 'mpirun -n 4 {comet}')",
+        ));
+    }
+    let at = words.iter().position(|word| *word == PLACE);
+    let (before, after) =
+        (&words[..at.unwrap_or(words.len())], at.map_or(&[][..], |at| &words[at + 1..]));
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    Ok([owned(before), own, owned(after)].concat())
+}
+
+/// Refuses `operations` without a guideline.
+fn known(operations: &[String]) -> anyhow::Result<()> {
+    let names: BTreeSet<&str> = GUIDELINES.iter().map(Guideline::operation).collect();
+    let Some(other) = operations.iter().find(|name| !names.contains(name.as_str())) else {
+        return Ok(());
+    };
+    Err(exit::usage(format!(
+        "'{other}' is no operation with guidelines (they are {})",
+        Vec::from_iter(names).join(", ")
+    )))
+}
+
+/// The guidelines of `operations`, or all.
+fn wanted(operations: &[String]) -> Vec<&'static Guideline> {
+    let is_wanted = |of: &&Guideline| {
+        operations.is_empty() || operations.iter().any(|name| name == of.operation())
+    };
+    GUIDELINES.iter().filter(is_wanted).collect()
+}
+
+/// Guidelines with their publications, which follow.
+fn listed(guidelines: &[&Guideline]) -> String {
+    let texts: Vec<String> = guidelines.iter().map(|of| of.to_string()).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    let line =
+        |(of, text): (&&Guideline, &String)| format!("{text:<width$}  {}\n", of.source.name());
+    let lines: String = guidelines.iter().zip(&texts).map(line).collect();
+    let mut sources: Vec<_> = guidelines.iter().map(|of| of.source).collect();
+    sources.dedup();
+    let mut cited = BTreeSet::new();
+    let cite = sources.iter().filter(|source| cited.insert(source.name()));
+    let cites: String =
+        cite.map(|source| format!("{}: {}\n", source.name(), source.cite())).collect();
+    format!("{lines}\nn: length in bytes, of a vector or of the part of a rank; P: ranks\n{cites}")
+}
+
+/// The run that measures what is judged.
+fn run_args(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<RunArgs> {
+    let kernels: BTreeSet<&str> =
+        wanted(&args.operations).iter().flat_map(|guideline| guideline.kernels()).collect();
+    let words = ["comet-run"].into_iter().chain(kernels).chain(["--format", "none"]);
+    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
+    let GuidelinesArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
+    run.plan.world = world.clone();
+    run.plan.cases.profile = *profile;
+    run.plan.cases.sizes = Some(match sizes {
+        Some(sizes) => sizes.clone(),
+        None => default_sizes(n_ranks(args, launcher)?),
+    });
+    run.plan.effort.budget = *budget;
+    run.plan.effort.launches = args.launches.or(run.plan.effort.launches);
+    (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
+    Ok(run)
+}
+
+/// The number of ranks of the run.
+fn n_ranks(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<usize> {
+    let backend = backend::find(&args.world, launcher)?;
+    let origin = backend.origin(&args.world, launcher)?;
+    match &world::topologies(&args.world, &origin)?[..] {
+        [topology] => Ok(topology.n_ranks()),
+        several => Err(exit::usage(format!(
+            "guidelines takes one number of ranks, -n has {} (run it for each, or name --sizes)",
+            several.len()
+        ))),
+    }
+}
+
+/// Lengths of which each times the number of ranks is another, as the parts of all ranks are.
+fn default_sizes(n_ranks: usize) -> String {
+    let n_ranks = n_ranks as u64;
+    let is_root = |factor: &u64| {
+        let mut power = *factor;
+        while power < n_ranks {
+            power *= factor;
+        }
+        power == n_ranks
+    };
+    // Of 1 and 2 ranks, and of 3, the smallest.
+    let factor = (FACTOR..n_ranks).find(is_root).unwrap_or(n_ranks).max(2);
+    format!("{}..{}*{factor}", LENGTHS[0], LENGTHS[1])
+}
+
+/// Prints what the runs of `files` say; the exit code, or `None` if they hold nothing of it.
+fn conclude(files: &[PathBuf], args: &GuidelinesArgs) -> anyhow::Result<Option<u8>> {
+    let runs = files::runs(files)?;
+    let judged = judge(&runs, &args.operations, args.margin);
+    if judged.is_empty() {
+        return Ok(None);
+    }
+    let text = if args.format == "json" {
+        format!("{:#}\n", Value::from_iter(judged.iter().map(Judgement::json)))
+    } else {
+        judged.iter().map(Judgement::to_string).collect::<Vec<_>>().join("\n")
+    };
+    terminal::print(&text)?;
+    let is_violated = judged.iter().any(|of| of.violations().next().is_some());
+    Ok(Some(match () {
+        () if !args.strict => exit::OK,
+        () if is_violated => exit::OFF,
+        () if judged.iter().any(Judgement::is_open) => exit::INCONCLUSIVE,
+        () => exit::OK,
+    }))
+}
+
+fn nothing_in(files: &[PathBuf]) -> anyhow::Error {
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+    exit::usage(format!(
+        "{} holds no two sides of a guideline (measure them with comet-run guidelines)",
+        names.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_lengths_are_closed_under_the_number_of_ranks() {
+        for (n_ranks, factor) in
+            [(1, 2), (2, 2), (3, 3), (4, 4), (6, 6), (8, 8), (16, 4), (64, 4), (100, 10)]
+        {
+            let expected = format!("8..{}*{factor}", 1 << 20);
+            assert_eq!(default_sizes(n_ranks), expected, "{n_ranks} ranks");
+        }
+    }
+
+    #[test]
+    fn a_launcher_starts_this_program_in_its_place() {
+        let parsed = |words: &str| {
+            let words = format!("comet-run guidelines allreduce --launch={words}");
+            let cli = Cli::try_parse_from(words.splitn(4, ' ')).unwrap();
+            let Some(crate::cli::Command::Guidelines(args)) = cli.command else {
+                panic!("{words}")
+            };
+            job_words(args.launch.as_deref().unwrap(), &args).map(|words| words.join(" "))
+        };
+        let words = parsed("mpirun -n 4").unwrap();
+        assert!(words.starts_with("mpirun -n 4 /"), "{words}");
+        assert!(
+            words.ends_with(" guidelines allreduce --quiet --out {out} --profile standard"),
+            "{words}"
+        );
+        let words = parsed("srun {comet} : true").unwrap();
+        assert!(words.starts_with("srun /") && words.ends_with(" standard : true"), "{words}");
+        assert_eq!(exit::code_of(&parsed(" ").unwrap_err()), exit::USAGE);
+    }
+
+    #[test]
+    fn operations_without_guidelines_are_refused() {
+        let error = known(&["send".into()]).unwrap_err();
+        assert_eq!(exit::code_of(&error), exit::USAGE);
+        assert!(
+            error
+                .to_string()
+                .starts_with("'send' is no operation with guidelines (they are allgather, ")
+        );
+        assert!(listed(&wanted(&["bcast".into()])).contains("\nTraff 2010: J. L. Traff"));
+    }
+}
