@@ -32,6 +32,7 @@ pub mod format;
 pub mod glance;
 pub mod health;
 pub mod import;
+pub mod journal;
 mod junit;
 pub mod launches;
 pub mod models;
