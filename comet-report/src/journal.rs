@@ -56,6 +56,8 @@ pub struct Past {
     pub reason: Option<String>,
     /// Status and points of its last run, where that has an end.
     pub end: Option<(EndStatus, PointCounts)>,
+    /// Id of the run of its last attempt.
+    pub run_id: String,
     /// Id of the run of an attempt that may still be cut off.
     open: Option<String>,
 }
@@ -124,6 +126,7 @@ impl Journal {
             n_failed: 0,
             reason: None,
             end: None,
+            run_id: String::new(),
             open: None,
         });
         past.state = step.state;
@@ -132,6 +135,7 @@ impl Journal {
                 past.n_begun += 1;
                 past.n_failed += 1;
                 (past.reason, past.end) = (None, None);
+                past.run_id.clone_from(&step.run_id);
                 past.open = Some(step.run_id.clone());
             }
             UnitState::Done | UnitState::Stopped => past.forgive(),

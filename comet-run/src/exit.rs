@@ -84,6 +84,16 @@ pub(crate) fn code_of_signal(name: &str) -> u8 {
     }
 }
 
+/// The signal that `code` tells of, if it does.
+pub(crate) fn signal_of(code: u8) -> Option<&'static str> {
+    match code {
+        SIGINT => Some("SIGINT"),
+        SIGTERM => Some("SIGTERM"),
+        SIGHUP => Some("SIGHUP"),
+        _ => None,
+    }
+}
+
 /// The exit code for a run that ended so: what was asked for from outside comes first, then what
 /// is worst.
 pub(crate) fn code_of_run(end: &RunEnd) -> u8 {

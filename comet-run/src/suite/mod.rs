@@ -10,7 +10,9 @@
 //! a suite file knows. Every value is read by the reader of its option, before a rank is started.
 
 pub(crate) mod builtin;
+mod effective;
 pub(crate) mod import;
+pub(crate) mod journal;
 mod keys;
 pub(crate) mod schema;
 mod table;
@@ -29,6 +31,7 @@ use crate::cli::values::parse_positive_time;
 use crate::exit;
 use crate::paths;
 use crate::selection;
+use effective::{Flags, Written};
 use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP, VARY};
 use table::{Item, Place, Table, Tables};
 
@@ -48,6 +51,8 @@ pub(crate) struct Suite {
     /// Its contents in a phrase.
     pub(crate) about: String,
     pub(crate) entries: Vec<Entry>,
+    /// The effective suite: a file without includes that measures the same without options.
+    pub(crate) lines: Vec<String>,
     /// Time after which no further entry is started.
     pub(crate) limit: Option<Duration>,
 }
@@ -117,10 +122,14 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
     let word = |key: &str| head.get(key).map(Item::word);
     let stem = || Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let suite = word("name").or_else(stem).unwrap_or_else(|| name.to_owned());
+    let given =
+        reader.keys.given(flags).map_err(|error| exit::usage(keys::sentence(&error, "")))?;
     let mut entries: Vec<Entry> = Vec::new();
+    let mut written = Vec::new();
     let mut ids: BTreeMap<String, Place> = BTreeMap::new();
     for raw in std::mem::take(&mut reader.raw) {
-        let of_entry = reader.lower(&suite, raw, flags)?;
+        let (of_entry, own) = reader.lower(&suite, raw, flags, &given)?;
+        written.extend(own);
         let Some(Entry { id, place, args, .. }) = of_entry.first() else { continue };
         if let Some(other) = ids.insert(id.clone(), place.clone()) {
             return Err(place.refuse(format_args!(
@@ -137,12 +146,15 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
             "measures nothing (write [[measure]] with kernel = \"NAME\", or include others)";
         return Err(exit::usage(format!("{name} {reason}")));
     }
+    let word_of_limit = limit.as_ref().map(Item::word);
+    let lines = effective::lines(&suite, word_of_limit.as_deref(), written);
     let limit = limit
         .map(|item| parse_positive_time(&item.word()).map_err(|reason| item.place.refuse(reason)));
     Ok(Suite {
         name: suite,
         about: word("about").unwrap_or_default(),
         entries,
+        lines,
         limit: limit.transpose()?,
     })
 }
@@ -207,8 +219,15 @@ impl Reader {
         Ok((head, limit))
     }
 
-    /// The runs of an entry of `suite`, one for each axis that it varies alone.
-    fn lower(&mut self, suite: &str, raw: Raw, flags: &[OsString]) -> anyhow::Result<Vec<Entry>> {
+    /// The runs of an entry of `suite`, one for each axis that it varies alone, with the user's `flags`,
+    /// which give the keys of `by_flags`; and the entry as the effective suite has it.
+    fn lower(
+        &mut self,
+        suite: &str,
+        raw: Raw,
+        flags: &[OsString],
+        by_flags: &Flags,
+    ) -> anyhow::Result<(Vec<Entry>, Vec<Written>)> {
         let Raw { place, own, layer } = raw;
         let kernel = own.get("kernel").ok_or_else(|| {
             place.refuse(
@@ -230,17 +249,25 @@ impl Reader {
             }
         };
         let mut words: Vec<String> = kernel.values.clone();
-        let labels = layer
-            .labels
-            .into_iter()
-            .chain([("suite".into(), suite.to_owned()), ("entry".into(), id.clone())]);
+        let own = [("suite".into(), suite.to_owned()), ("entry".into(), id.clone())];
+        let labels = layer.labels.clone().into_iter().chain(own);
         words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
         let mut of_axes: Vec<(String, Item)> = Vec::new();
         let mut places = BTreeMap::new();
+        let mut keys = BTreeMap::new();
         for (key, item) in given {
             places.insert(key.clone(), item.place.clone());
+            if !self.keys.is_axis(&key) && !OF_ENTRY.contains(&&*key)
+                || axes.contains(&&*key)
+                || key == VARY
+            {
+                keys.insert(key.clone(), item.word());
+            }
             if axes.contains(&&*key) {
-                of_axes.push((key, item));
+                // The values of the command line stand behind, and win.
+                if !by_flags.axes.contains_key(&key) {
+                    of_axes.push((key, item));
+                }
             } else if !OF_ENTRY.contains(&&*key) && !self.keys.is_axis(&key) {
                 words.push(keys::option(&key, &item));
             }
@@ -251,14 +278,29 @@ impl Reader {
             lists if is_by_turns && !lists.is_empty() => lists.into_iter().map(Some).collect(),
             _ => vec![None],
         };
+        // With values of the command line an entry by turns is no entry of a file any more.
+        let is_apart = is_by_turns && axes.iter().any(|axis| by_flags.axes.contains_key(*axis));
+        let write = |id: &str, keys| Written {
+            id: id.to_owned(),
+            kernels: kernel.values.clone(),
+            labels: layer.labels.clone(),
+            keys: by_flags.over(keys, &axes),
+        };
+        let mut written = Vec::new();
         let mut entries = Vec::new();
         for varied in varied {
+            let mut own_axes = BTreeMap::new();
             let mut words = words.clone();
             words.extend(varied.iter().map(|key| format!("--label=varied={key}")));
             for (key, item) in &of_axes {
                 let is_held = varied.as_ref().is_some_and(|varied| varied != key);
                 let values = if is_held { item.first().word() } else { item.word() };
                 words.push(format!("--axis={key}={values}"));
+                own_axes.insert(key.clone(), values);
+            }
+            if is_apart {
+                let id = varied.as_ref().map_or(id.clone(), |axis| format!("{id}.{axis}"));
+                written.push(write(&id, effective::by_turns(keys.clone(), &own_axes)));
             }
             let mut args = self
                 .keys
@@ -269,7 +311,10 @@ impl Reader {
             let (id, place, places) = (id.clone(), place.clone(), places.clone());
             entries.push(Entry { id, varied, args, place, places });
         }
-        Ok(entries)
+        if !is_apart {
+            written.push(write(&id, keys));
+        }
+        Ok((entries, written))
     }
 }
 
