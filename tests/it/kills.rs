@@ -28,7 +28,7 @@ id = 'turns'
 kernel = 'imb/bcast'
 vary = 'one'
 length_bytes = '8,64,512'
-root = '0,1'
+root = 'first,rotate'
 [[measure]]
 id = 'several'
 kernel = 'barrier'
@@ -138,24 +138,25 @@ fn a_suite_that_is_killed_at_random_moments_loses_nothing_and_measures_nothing_t
         let mut before = String::new();
         let path = folder.path.join("r.jsonl");
         let read = || std::fs::read_to_string(&path).unwrap_or_default();
-        // As long as it goes on, and kills are left.
-        while supervisor.status().is_none() {
-            if kills.values().sum::<u64>() >= n_kills {
-                break;
+        let output = loop {
+            if supervisor.status().is_some() {
+                let output = supervisor.wait();
+                if output.code.is_some() {
+                    break output;
+                }
+                supervisor = start();
             }
             thread::sleep(Duration::from_micros(5000 + draws.below(400_000)));
-            let Some(killed) = kill_one(&supervisor, &mut draws) else { continue };
-            *kills.entry(killed).or_default() += 1;
-            if supervisor.status().is_some_and(|status| status.code().is_none()) {
-                drop(supervisor.wait());
-                supervisor = start();
+            if kills.values().sum::<u64>() < n_kills
+                && let Some(killed) = kill_one(&supervisor, &mut draws)
+            {
+                *kills.entry(killed).or_default() += 1;
             }
             let now = read();
             let whole = before.rfind('\n').map_or("", |last| &before[..=last]);
-            assert!(now.starts_with(whole), "a whole line was lost or changed");
+            assert!(now.starts_with(whole), "seed {seed}: a whole line was lost or changed");
             before = now;
-        }
-        let output = supervisor.wait();
+        };
         assert_eq!(output.code, Some(0), "seed {seed}: {output:#?}");
         let journal = Journal::read(&read());
         let done = journal.steps("done");

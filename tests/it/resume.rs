@@ -38,8 +38,7 @@ kernel = 'echo'
 [[measure]]
 id = 'long'
 kernel = 'comet/exchange'
-time = '2s'
-target = 0.0001
+samples = 50000
 [[measure]]
 id = 'last'
 kernel = 'naive/barrier'
@@ -75,12 +74,12 @@ fn a_suite_that_was_cut_off_goes_on_and_measures_nothing_again() {
     let whole = folder.read("r.jsonl");
     let of_each = UNITS.map(|unit| [format!("{unit} 1 begun"), format!("{unit} 1 done")]);
     assert_eq!(steps(&folder), of_each.concat());
+    let first = runs(&folder)[0].clone();
     let points = folder.run("show r.jsonl --format csv").success().stdout;
     // In the middle of a line of the second unit.
     let cut = whole.match_indices("{\"type\":\"point\"").nth(3).expect("a point").0 + 50;
     folder.write("r.jsonl", &whole[..cut]);
     folder.run("validate r.jsonl").code(4);
-    let first = runs(&folder)[0].clone();
     let output = folder.run("suite run a.toml -o r.jsonl").success();
     output.notes("note: 1 of 3 units are over already (all anew: --again)").notes("attempt 2");
     let text = folder.read("r.jsonl");
@@ -125,7 +124,8 @@ fn a_result_can_be_measured_again_without_its_file() {
         "include = 'more.toml'\n[machine]\nnetwork = 'cube'\n[defaults]\nranks = 2\n",
     );
     folder.run("suite run a.toml -o r.jsonl -q --hops 1 --axis length_bytes=32").success();
-    let run = folder.records("r.jsonl").run().clone();
+    let records = folder.records("r.jsonl");
+    let run = records.of_type("run").next().expect("a run");
     let lines = run["of_suite"]["lines"].as_array().expect("lines").iter();
     let text: String = lines.map(|line| line.as_str().expect("a line").to_owned() + "\n").collect();
     assert!(
@@ -134,7 +134,7 @@ fn a_result_can_be_measured_again_without_its_file() {
     );
     folder.write("again.toml", &text);
     // It is the same plan, of which nothing is left.
-    folder.run("suite run again.toml -o r.jsonl").success().notes("note: 3 of 3 units are over");
+    folder.run("suite run again.toml -o r.jsonl").success().notes("note: 2 of 2 units are over");
 }
 
 #[test]
@@ -236,17 +236,25 @@ fn the_launcher_goes_on_after_a_rank_has_died_and_gives_up_what_fails_too_often(
 }
 
 #[test]
-fn a_signal_ends_a_unit_whose_attempt_does_not_count_and_another_process_is_told_who_writes() {
+fn a_second_process_is_told_who_writes_the_file() {
+    let folder = Folder::new();
+    folder.write("long.toml", &LONG.replace("50000", "1000000"));
+    let running = at_the_long_unit(&folder, "");
+    let output = folder.run("suite run long.toml -o r.jsonl").code(2);
+    let holder = format!("error: r.jsonl is being written by process {} (", running.pid());
+    output
+        .notes(&holder)
+        .notes(" suite run long.toml -o r.jsonl --progress plain) (wait for its end");
+    send("TERM", running.pid());
+    running.wait().code(143);
+}
+
+#[test]
+fn a_signal_ends_a_unit_whose_attempt_does_not_count() {
     let folder = Folder::new();
     folder.write("long.toml", LONG);
     let running = at_the_long_unit(&folder, "--attempts 1");
-    let holder = running.pid();
-    let output = folder.run("suite run long.toml -o r.jsonl").code(2);
-    let sentence = "error: r.jsonl is being written by process ";
-    output
-        .notes(sentence)
-        .notes(" suite run long.toml -o r.jsonl --progress plain --attempts 1) (wait");
-    send("TERM", holder);
+    send("TERM", running.pid());
     running.wait().code(143);
     let [.., last] = &steps(&folder)[..] else { panic!("there are steps") };
     assert_eq!(last, "long, 2 ranks 1 stopped");
@@ -283,7 +291,7 @@ fn a_command_is_started_again_while_units_are_left() {
          while kill -0 $pid 2>/dev/null; do\n  m=$(grep -c '\"done\"' r.jsonl 2>/dev/null)\n  \
          [ ${m:-0} -gt $n ] && kill -KILL $pid 2>/dev/null\n  sleep 0.01\ndone\nwait $pid\n",
     );
-    let mut command = folder.command("suite run a.toml -o r.jsonl --launch");
+    let mut command = folder.command("suite run a.toml -o r.jsonl --attempts 9 --launch");
     command.arg("sh once.sh {comet}");
     let output = Running::new(command).wait();
     assert_eq!(output.code, Some(0), "{output:#?}");

@@ -154,8 +154,8 @@ pub(crate) struct Journal<'a> {
 
 impl<'a> Journal<'a> {
     /// The journal of `suite` in `file`, with its `past`. Its units are called `names`, in their order.
-    /// `describe` describes a run here; another environment than in the past is allowed if
-    /// `allows_difference`.
+    /// `describe` describes the unit with a number of these here; another environment than in the past is
+    /// allowed if `allows_difference`.
     ///
     /// # Errors
     /// If the past is that of another plan, or was measured under other conditions.
@@ -165,7 +165,7 @@ impl<'a> Journal<'a> {
         (file, past): (Option<&ResultFile>, &Past),
         attempts: u32,
         allows_difference: bool,
-        describe: impl FnOnce() -> RunDescription,
+        describe: impl FnOnce(usize) -> RunDescription,
     ) -> anyhow::Result<Self> {
         let file = file.filter(|file| file.is_regular()).map(ResultFile::once_more).transpose()?;
         let sha256 = sha256_of_lines(&suite.lines);
@@ -179,7 +179,12 @@ impl<'a> Journal<'a> {
             let before = before.map_or(&[][..], |of| &of.lines);
             return Err(refuse(&other_plan(before, &suite.lines)));
         }
-        let found = past.run.as_ref().map(|run| differences(run, &describe())).unwrap_or_default();
+        // Of another number of ranks some facts are others.
+        let last = past.run.as_ref().and_then(|run| {
+            let unit = &run.of_suite.as_ref()?.unit;
+            Some((run, names.iter().position(|name| name == unit)?))
+        });
+        let found = last.map(|(run, index)| differences(run, &describe(index))).unwrap_or_default();
         let (surrounding, own): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|difference| difference.is_environment);
         if let Some(difference) = own.first() {

@@ -249,8 +249,8 @@ impl Reader {
             }
         };
         let mut words: Vec<String> = kernel.values.clone();
-        let own = [("suite".into(), suite.to_owned()), ("entry".into(), id.clone())];
-        let labels = layer.labels.clone().into_iter().chain(own);
+        let of_suite = [("suite".into(), suite.to_owned())];
+        let labels = layer.labels.clone().into_iter().chain(of_suite);
         words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
         let mut of_axes: Vec<(String, Item)> = Vec::new();
         let mut places = BTreeMap::new();
@@ -291,7 +291,12 @@ impl Reader {
         for varied in varied {
             let mut own_axes = BTreeMap::new();
             let mut words = words.clone();
-            words.extend(varied.iter().map(|key| format!("--label=varied={key}")));
+            let (id, label) = match &varied {
+                Some(axis) if is_apart => (format!("{id}.{axis}"), None),
+                label => (id.clone(), label.clone()),
+            };
+            words.push(format!("--label=entry={id}"));
+            words.extend(label.iter().map(|key| format!("--label=varied={key}")));
             for (key, item) in &of_axes {
                 let is_held = varied.as_ref().is_some_and(|varied| varied != key);
                 let values = if is_held { item.first().word() } else { item.word() };
@@ -299,7 +304,6 @@ impl Reader {
                 own_axes.insert(key.clone(), values);
             }
             if is_apart {
-                let id = varied.as_ref().map_or(id.clone(), |axis| format!("{id}.{axis}"));
                 written.push(write(&id, effective::by_turns(keys.clone(), &own_axes)));
             }
             let mut args = self
@@ -308,8 +312,8 @@ impl Reader {
                 .map_err(|error| place.refuse(keys::sentence(&error, "")))?;
             // Behind the kernels stands what selected the suite.
             args.plan.select.truncate(kernel.values.len());
-            let (id, place, places) = (id.clone(), place.clone(), places.clone());
-            entries.push(Entry { id, varied, args, place, places });
+            let (place, places) = (place.clone(), places.clone());
+            entries.push(Entry { id, varied: label, args, place, places });
         }
         if !is_apart {
             written.push(write(&id, keys));

@@ -19,6 +19,8 @@ use crate::signals::Signals;
 use crate::suite::journal::unused;
 use crate::terminal;
 
+/// Starts of words with the command and the file of all starts.
+const REPLACED: [&str; 3] = ["--launch=", "--out=", "-o"];
 /// Word of the command that stands for this program with its arguments.
 const COMET: &str = "{comet}";
 /// The shell, which becomes the command.
@@ -70,11 +72,12 @@ pub(super) fn supervise(
         };
         let Journal { n_steps, last, .. } = journal(&out)?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
-        let is_cut_off = last == Some(UnitState::Begun);
+        let has_moved = n_steps > n_before;
+        let is_cut_off = has_moved && last == Some(UnitState::Begun);
         if let Some(code) = code.filter(|code| OF_AN_END.contains(code) && !is_cut_off) {
             return Ok(code);
         }
-        n_idle = if n_steps > n_before { 0 } else { n_idle + 1 };
+        n_idle = if has_moved { 0 } else { n_idle + 1 };
         if n_idle >= args.journal.attempts {
             return Err(exit::refuse(
                 exit::TRANSPORT,
@@ -124,13 +127,12 @@ fn words(arguments: impl Iterator<Item = OsString>, out: &Path) -> anyhow::Resul
     let mut arguments = arguments.skip(1);
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
-        if text == "--launch" {
+        if ["--launch", "--out", "-o"].contains(&&*text) {
             arguments.next();
-        } else if text != "--again" && !text.starts_with("--launch=") {
+        } else if text != "--again" && !REPLACED.iter().any(|start| text.starts_with(start)) {
             words.push(quoted(&argument));
         }
     }
-    // Behind the file, as options win that come later.
     words.push(format!("--out={}", quoted(out.as_os_str())));
     Ok(words.join(" "))
 }
@@ -151,8 +153,10 @@ mod tests {
         let words = words(line.into_iter().map(OsString::from), Path::new("r.jsonl")).unwrap();
         let (_, rest) = words.split_once("' ").unwrap();
         assert_eq!(rest, r"'suite' 'run' 'it'\''s.toml' --out='r.jsonl'");
-        let line = ["comet-run", "suite", "--launch=x {comet}", "-q"];
+        let line =
+            ["comet-run", "--launch=x {comet}", "-o", "a", "-ob", "--out=c", "--out", "d", "-q"];
         let words = super::words(line.into_iter().map(OsString::from), Path::new("r")).unwrap();
-        assert!(words.ends_with("' 'suite' '-q' --out='r'"), "{words}");
+        let (_, rest) = words.split_once("' ").unwrap();
+        assert_eq!(rest, "'-q' --out='r'");
     }
 }

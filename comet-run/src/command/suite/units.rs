@@ -43,9 +43,9 @@ pub(super) fn measure(
         let names = units.iter().map(|unit| unit.name.clone()).collect();
         let journal = on_first(turns.bench.job, || {
             let bench = &*turns.bench;
-            let describe = || {
-                let first = &units[0].planned.prepared[0];
-                bench.describe(&bench.ranks(first.topology.clone(), first.bind.clone()), true)
+            let describe = |index: usize| {
+                let of = &units[index].planned.prepared[0];
+                bench.describe(&bench.ranks(of.topology.clone(), of.bind.clone()), true)
             };
             let kept = (bench.file.as_ref(), &past);
             let args = &args.journal;
