@@ -141,6 +141,22 @@ has_files() {
     ends_with 4 launch 2 imb-io/p_write_expl barrier -s 0 --samples 3 --io-dir /proc --out "$folder/none.jsonl"
     grep -q 'cannot open /proc/comet-io-' "$folder/none.jsonl"
     grep -q '"status":"ok"' "$folder/none.jsonl"
+    # A job that is killed as a whole leaves none either.
+    local job file="$folder/killed.jsonl"
+    launch 2 imb-io/p_write_expl -s 4Ki --samples 1000000 --watchdog 0 -q --io-dir "$folder/io" --out "$file" &
+    job=$!
+    eventually has_any "$folder/io"
+    ranks_of "$file" | without_guards | xargs kill -KILL
+    ! wait "$job"
+    eventually has_none "$folder/io"
+}
+
+has_any() { # FOLDER
+    [[ -n $(ls -A "$1") ]]
+}
+
+has_none() { # FOLDER
+    ! has_any "$1"
 }
 
 has_graph() {
@@ -430,7 +446,7 @@ ranks_of() { # FILE
 without_guards() {
     local pid
     while read -r pid; do
-        [[ $(cat "/proc/$pid/comm" 2>/dev/null) == comet-guard ]] || printf '%s\n' "$pid"
+        [[ $(cat "/proc/$pid/comm" 2>/dev/null) =~ ^comet-(guard|keeper)$ ]] || printf '%s\n' "$pid"
     done
 }
 

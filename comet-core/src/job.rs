@@ -38,20 +38,28 @@ pub fn panic_text(payload: Box<dyn Any + Send>) -> String {
 pub struct ProcessState {
     /// True if a signal has stopped it.
     pub is_stopped: bool,
+    /// True if it has ended, whether or not its parent has taken note.
+    pub has_ended: bool,
     /// CPU time that it has used, in ticks of 10 ms.
     pub cpu_ticks: u64,
 }
 
 impl ProcessState {
-    /// The state in `stat`, the content of `/proc/PID/stat`; that of an idle process where there is
-    /// none.
+    /// The state in `stat`, the content of `/proc/PID/stat`; that of a process that has ended where there
+    /// is none.
     pub fn of(stat: &str) -> Self {
         // The name before the state is in parentheses, and may hold some.
-        let Some((_, fields)) = stat.rsplit_once(") ") else { return Self::default() };
+        let Some((_, fields)) = stat.rsplit_once(") ") else {
+            return Self { has_ended: true, ..Self::default() };
+        };
         // `utime` and `stime`, the fields 14 and 15 of proc(5), of which the state is the third.
         let ticks =
             fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok());
-        Self { is_stopped: fields.starts_with('T'), cpu_ticks: ticks.sum() }
+        Self {
+            is_stopped: fields.starts_with('T'),
+            has_ended: fields.starts_with(['Z', 'X']),
+            cpu_ticks: ticks.sum(),
+        }
     }
 }
 
@@ -61,13 +69,15 @@ mod tests {
 
     #[test]
     fn the_state_of_a_process_with_a_strange_name_is_found() {
-        for (stat, is_stopped, cpu_ticks) in [
-            ("7 (comet) T 1", true, 0),
-            ("7 (a) T 1) S 1", false, 0),
-            ("7 (comet) R 1 2 3 4 5 6 7 8 9 10 110 12 13", false, 122),
-            ("", false, 0),
+        for (stat, is_stopped, has_ended, cpu_ticks) in [
+            ("7 (comet) T 1", true, false, 0),
+            ("7 (a) T 1) S 1", false, false, 0),
+            ("7 (comet) R 1 2 3 4 5 6 7 8 9 10 110 12 13", false, false, 122),
+            ("7 (comet) Z 1", false, true, 0),
+            ("", false, true, 0),
         ] {
-            assert_eq!(ProcessState::of(stat), ProcessState { is_stopped, cpu_ticks }, "{stat}");
+            let expected = ProcessState { is_stopped, has_ended, cpu_ticks };
+            assert_eq!(ProcessState::of(stat), expected, "{stat}");
         }
     }
 }

@@ -14,6 +14,8 @@
 //!                            the rank is stopped, for longer than the watchdog       ──► on_failure, end
 //!                            the rank gives up, and has not ended after a while      ──► end
 //!                            MPI_Finalize takes longer than the watchdog allows      ──► on_failure, end
+//!                            rank 0 has a folder of files                            ──► fork
+//!              keeper ◄──────┘ in a session of its own, asleep until rank 0 has ended  ──► sweep
 //! ```
 //!
 //! A process, since a second thread would demand `MPI_THREAD_FUNNELED`, which makes short messages
@@ -23,7 +25,7 @@
 //! timed, could not close a result file from its handler, and would be silent in a stopped rank.
 
 use std::panic::catch_unwind;
-use std::path::PathBuf;
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,18 +66,13 @@ const GAVE_UP: u8 = 1;
 /// its own exit code.
 pub const FINALIZE_STALLED: &str = "finalize_stalled";
 
-/// A function that takes note of a failure, given the files of the job, and that returns the exit code of the
-/// rank. It runs in the guard, or in a rank that gives up.
-pub type OnFailure = fn(&JobFailure, &Kept) -> u8;
+/// A function that takes note of a failure, given the path of the result file on the rank that keeps one, and
+/// that returns the exit code of the rank. It runs in the guard, or in a rank that gives up.
+pub type OnFailure = fn(&JobFailure, Option<&Path>) -> u8;
 
-/// Files of a job that fails.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// Path of the result file, on the rank that keeps one.
-    pub results: Option<PathBuf>,
-    /// Beginning of the paths of files that kernels have made, if they make any.
-    pub files: Option<PathBuf>,
-}
+/// A function that removes the files that kernels have left, given the beginning of their paths. It runs in a
+/// process that outlives rank 0, whatever ended that.
+pub type Sweep = fn(&Path);
 
 /// The guard of a rank.
 pub(crate) struct Guard<'a> {
@@ -83,6 +80,7 @@ pub(crate) struct Guard<'a> {
     /// Notes of the lanes of the rank.
     pub(crate) lanes: &'a [Vitals],
     pub(crate) on_failure: OnFailure,
+    pub(crate) sweep: Sweep,
 }
 
 /// What the guard saw when it last looked.
@@ -142,6 +140,11 @@ impl Guard<'_> {
         let mut of_lanes = Vec::new();
         while rank.is_there() {
             thread::sleep(TICK);
+            if !self.vitals.has_keeper() && self.vitals.files().is_some() {
+                // Where the system refuses one, files of a killed job are left.
+                rank.fork_keeper(|| self.sweep()).ok();
+                self.vitals.begin_keeping();
+            }
             sight.update(Instant::now(), self.vitals, || rank.state());
             let failure = self.judge(&sight).or_else(|| self.look_at_lanes(&mut of_lanes));
             if let Some(failure) = failure {
@@ -154,6 +157,11 @@ impl Guard<'_> {
                 rank.end(self.vitals, GAVE_UP);
             }
         }
+    }
+
+    /// Removes what the rank, which has ended, left in its folder of files.
+    fn sweep(&self) {
+        self.vitals.files().iter().for_each(|files| (self.sweep)(files));
     }
 
     /// The notes of the lanes that have run.
@@ -186,10 +194,10 @@ impl Guard<'_> {
     /// Reports `failure` and ends the rank.
     fn conclude(&self, rank: &RankProcess, failure: &JobFailure) -> ! {
         rank.kill_in_a_while();
-        let kept = self.vitals.kept();
+        let results = self.vitals.results();
         // The report is the end of the results.
         rank.hold(self.vitals, self.lanes_begun());
-        let report = || (self.on_failure)(failure, &kept);
+        let report = || (self.on_failure)(failure, results.as_deref());
         let code = catch_unwind(report).unwrap_or(GAVE_UP);
         let own = self.vitals.own_code().filter(|_| failure.code == FINALIZE_STALLED);
         let code = own.unwrap_or(code);
@@ -297,7 +305,7 @@ mod tests {
         n_ticks: u32,
         state: impl Fn(u32) -> ProcessState,
     ) -> Option<JobFailure> {
-        let guard = Guard { vitals, lanes: &[], on_failure: |_, _| 1 };
+        let guard = Guard { vitals, lanes: &[], on_failure: |_, _| 1, sweep: |_| () };
         let start = Instant::now();
         let mut sight = Sight::new(start);
         let judge = |tick: u32| {
@@ -329,7 +337,7 @@ mod tests {
         second.begin_lane(1, &rank, 0);
         second.enter(WAITING);
         let lanes = [first, second, idle];
-        let guard = Guard { vitals: &rank, lanes: &lanes, on_failure: |_, _| 1 };
+        let guard = Guard { vitals: &rank, lanes: &lanes, on_failure: |_, _| 1, sweep: |_| () };
         let mut sights = Vec::new();
         assert!(guard.look_at_lanes(&mut sights).is_none());
         assert_eq!(sights.len(), 2, "the third has not begun");
@@ -362,8 +370,10 @@ mod tests {
 
     #[test]
     fn a_rank_that_computes_on_after_a_signal_is_told_and_one_that_writes_to_a_slow_disk_is_not() {
-        let (computes, vitals) =
-            (|tick| ProcessState { is_stopped: false, cpu_ticks: 20 * u64::from(tick) }, vitals(0));
+        let (computes, vitals) = (
+            |tick| ProcessState { cpu_ticks: 20 * u64::from(tick), ..ProcessState::default() },
+            vitals(0),
+        );
         vitals.annotate("comet/echo length_bytes=4294967296", 0);
         assert_eq!(failure(&vitals, 100, computes), None, "nobody asked it to end");
         vitals.hear(Signal::SIGINT as i32);
@@ -404,7 +414,7 @@ mod tests {
     fn a_stopped_rank_is_told_whatever_it_does() {
         let vitals = vitals(1);
         vitals.annotate("comet/barrier", 1_000_000_000);
-        let stopped = |_| ProcessState { is_stopped: true, cpu_ticks: 0 };
+        let stopped = |_| ProcessState { is_stopped: true, ..ProcessState::default() };
         let told = |n_ticks| failure(&vitals, n_ticks, stopped).map(|failure| failure.message);
         assert_eq!(told(12), None);
         let expected = "rank 1 of 2 is stopped by a signal during comet/barrier, for 2.2 s so far";
@@ -444,7 +454,7 @@ mod tests {
         vitals.enter(WAITING);
         let (start, mut sight) = (Instant::now(), Sight::new(Instant::now()));
         for at in [TICK, 2 * TICK, Duration::from_secs(60)] {
-            let state = || ProcessState { is_stopped: true, cpu_ticks: 0 };
+            let state = || ProcessState { is_stopped: true, ..ProcessState::default() };
             sight.update(start + at, &vitals, state);
         }
         assert_eq!((sight.waited(), sight.stopped), (Duration::ZERO, None));

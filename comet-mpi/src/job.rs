@@ -1,12 +1,12 @@
 //! An MPI job from inside: joining it, running a rank, agreeing on how it ends.
 
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use comet_core::job::panic_text;
 use comet_core::topology::Topology;
@@ -16,11 +16,15 @@ use mpi::environment;
 use mpi::topology::SimpleCommunicator;
 
 use crate::clock;
-use crate::guard::{Guard, OnFailure};
+use crate::guard::{Guard, OnFailure, Sweep};
 use crate::level::ThreadLevel;
 use crate::native::{self, Comm, Failure, Library};
 use crate::transport::Mpi;
 use crate::vitals::{Pages, Phase, Vitals};
+
+/// Longest wait for the keeper of files, and time between two looks.
+const KEEPER_PATIENCE: Duration = Duration::from_secs(2);
+const NAP: Duration = Duration::from_millis(5);
 
 /// Error of a process that could not become a rank.
 #[derive(Debug, thiserror::Error)]
@@ -95,12 +99,21 @@ pub struct JoinConfig {
     /// Takes note of a failure that ends the job. A guard calls it in a copy of this process made
     /// by `join`, where nothing is known that happened since.
     pub on_failure: OnFailure,
+    /// Removes what kernels have left in [`RunConfig::files`] once rank 0 has ended.
+    pub sweep: Sweep,
 }
 
 impl JoinConfig {
-    /// One thread, no time limit, and `on_failure` for a failure that ends the job.
+    /// One thread, no time limit, `on_failure` for a failure that ends the job, and no sweep.
     pub fn new(on_failure: OnFailure) -> Self {
-        Self { level: ThreadLevel::Single, watchdog: None, number: None, on_failure }
+        let (watchdog, number) = (None, None);
+        Self { level: ThreadLevel::Single, watchdog, number, on_failure, sweep: |_| () }
+    }
+
+    /// This configuration with a sweep of the files of kernels.
+    #[must_use]
+    pub fn with_sweep(self, sweep: Sweep) -> Self {
+        Self { sweep, ..self }
     }
 
     /// This configuration with the thread level `level`.
@@ -132,7 +145,7 @@ pub struct RunConfig<'a> {
     pub watchdog: Option<Duration>,
     /// Path of the result file on a rank that keeps one, for [`JoinConfig::on_failure`].
     pub results: Option<&'a Path>,
-    /// Beginning of the paths of files that kernels make, that of rank 0 on all, for the same.
+    /// Beginning of the paths of files that kernels make, on rank 0, for [`JoinConfig::sweep`].
     pub files: Option<&'a Path>,
 }
 
@@ -154,8 +167,7 @@ impl<'a> RunConfig<'a> {
         Self { results, ..self }
     }
 
-    /// This configuration with the beginning of the paths of files that kernels make; all ranks give one, or
-    /// none does.
+    /// This configuration with the beginning of the paths of files that kernels make.
     #[must_use]
     pub fn with_files(self, files: Option<&'a Path>) -> Self {
         Self { files, ..self }
@@ -180,7 +192,12 @@ pub fn join(config: &JoinConfig) -> Result<Job, JoinError> {
     }
     vitals.limit(config.watchdog);
     native::obey(vitals)?;
-    let guard = Guard { vitals, lanes: &pages.of_lanes, on_failure: config.on_failure };
+    let guard = Guard {
+        vitals,
+        lanes: &pages.of_lanes,
+        on_failure: config.on_failure,
+        sweep: config.sweep,
+    };
     let guard = native::fork(|rank| guard.watch(rank)).map_err(io::Error::from)?;
     let before_ns = clock::now_ns();
     let library = Library::initialise(config.level, vitals, guard).ok_or(JoinError::Again)?;
@@ -262,20 +279,14 @@ impl Job {
         outcome.map_or(code, |()| of_rank_0[0])
     }
 
-    /// Notes the beginning of the paths of files, that of rank 0, on all ranks.
+    /// Notes the beginning of the paths of files on rank 0, and waits a moment for their keeper.
     fn keep_files(&self, files: Option<&Path>) {
-        let Some(files) = files else { return self.vitals().keep_files(&[]) };
-        let own = files.as_os_str().as_bytes();
-        // One length for all ranks, whatever that of rank 0 is.
-        let mut bytes = [0; 1024];
-        if let Some(start) = bytes.get_mut(..own.len()) {
-            start.copy_from_slice(own);
+        let files = files.filter(|_| self.rank == 0 && !self.library.is_of_program());
+        self.vitals().keep_files(files);
+        let until = Instant::now() + KEEPER_PATIENCE;
+        while files.is_some() && !self.vitals().has_keeper() && Instant::now() < until {
+            thread::sleep(NAP);
         }
-        self.vitals().enter(Waiting::Collective(Source::Any));
-        let told = self.comm.broadcast(&mut bytes, 0);
-        self.vitals().leave();
-        let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        self.vitals().keep_files(if told.is_ok() { &bytes[..length] } else { &[] });
     }
 
     /// Runs `rank_main` on this rank; returns rank 0's code, or if that is 0 the largest of all

@@ -24,7 +24,7 @@ mod native;
 mod transport;
 mod vitals;
 
-pub use guard::{FINALIZE_STALLED, Kept, OnFailure};
+pub use guard::{FINALIZE_STALLED, OnFailure, Sweep};
 pub use job::{Job, JoinConfig, JoinError, RunConfig, adopt, join, library_version};
 pub use level::ThreadLevel;
 /// The binding of MPI, so that a program has the version of which [`adopt`] takes a communicator.

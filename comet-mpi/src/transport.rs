@@ -39,8 +39,8 @@ use crate::guard::OnFailure;
 use crate::job::Job;
 use crate::line::Pair;
 use crate::native::{
-    self, Comm, Failure, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv, MpiSend,
-    MpiWindow, Set,
+    self, Comm, Failure, LINE_BYTES, Library, MpiBuffer, MpiCall, MpiFile, MpiPrepared, MpiRecv,
+    MpiSend, MpiWindow, Set,
 };
 use crate::vitals::{Phase, Vitals};
 
@@ -329,7 +329,7 @@ impl RawTransport for Mpi {
         while IS_OVER.swap(true, Ordering::Relaxed) {
             thread::sleep(NAP);
         }
-        native::abort((self.on_failure)(&failure, &self.vitals.kept()))
+        native::abort((self.on_failure)(&failure, self.vitals.results().as_deref()))
     }
 }
 
@@ -458,10 +458,7 @@ impl Transport for Mpi {
     }
 
     fn message_buffer(&self, length_bytes: usize) -> Result<MpiBuffer> {
-        MpiBuffer::new(&self.library, length_bytes).ok_or_else(|| {
-            let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
-            self.group.located(TransportError::new(TransportErrorKind::OutOfResources, text))
-        })
+        self.memory(length_bytes, LINE_BYTES)
     }
 
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>> {

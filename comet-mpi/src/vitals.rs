@@ -7,13 +7,13 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{
+    AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 use std::time::Duration;
 
 use comet_core::transport::Rank;
 use comet_core::waiting::Waiting;
-
-use crate::guard::Kept;
 
 /// Bits of a length in its word; the others number the wait.
 const LENGTH_BITS: u32 = 40;
@@ -65,6 +65,8 @@ pub(crate) struct Vitals {
     /// [`ENDS`] and the exit code of a rank that has nothing left to do but to leave.
     own: AtomicU32,
     phase: AtomicU8,
+    /// True once a keeper waits for the end of the rank.
+    has_keeper: AtomicBool,
     /// Threads of the rank that hold still for its end.
     n_held: AtomicUsize,
     /// The kernel and case at hand.
@@ -92,9 +94,7 @@ impl Vitals {
         self.thread.store(thread, Ordering::Relaxed);
         self.number(of.rank(), of.n_ranks().unwrap_or(0));
         self.limit(of.watchdog());
-        let Kept { results, files } = of.kept();
-        self.keep(results.as_deref());
-        self.keep_files(files.as_ref().map_or(&[], |files| files.as_os_str().as_bytes()));
+        self.keep(of.results().as_deref());
         self.annotate(&of.activity(), of.allowance_ns.load(Ordering::Relaxed));
         self.begin(Phase::Running);
     }
@@ -154,9 +154,20 @@ impl Vitals {
         self.results.set(results.map_or(&[], |path| path.as_os_str().as_bytes()));
     }
 
-    /// Notes the beginning of the paths of files that kernels make; one that is too long is none.
-    pub(crate) fn keep_files(&self, files: &[u8]) {
-        self.files.set(files);
+    /// Notes the beginning of the paths of files that kernels make, on the rank whose guard has them swept; one
+    /// that is too long is none.
+    pub(crate) fn keep_files(&self, files: Option<&Path>) {
+        self.files.set(files.map_or(&[], |path| path.as_os_str().as_bytes()));
+    }
+
+    /// Notes that a keeper waits for the end of the rank.
+    pub(crate) fn begin_keeping(&self) {
+        self.has_keeper.store(true, Ordering::Relaxed);
+    }
+
+    /// True once a keeper waits for the end of the rank.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.has_keeper.load(Ordering::Relaxed)
     }
 
     /// Notes the part of its life that the rank enters.
@@ -257,11 +268,14 @@ impl Vitals {
         if activity.is_empty() { String::new() } else { format!(" during {activity}") }
     }
 
-    /// The files of the job.
-    pub(crate) fn kept(&self) -> Kept {
-        let path =
-            |text: Vec<u8>| (!text.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&text)));
-        Kept { results: path(self.results.get()), files: path(self.files.get()) }
+    /// Path of the result file.
+    pub(crate) fn results(&self) -> Option<PathBuf> {
+        self.results.path()
+    }
+
+    /// Beginning of the paths of files that kernels make.
+    pub(crate) fn files(&self) -> Option<PathBuf> {
+        self.files.path()
     }
 }
 
@@ -294,6 +308,12 @@ impl<const N: usize> Text<N> {
         self.length.store(u32::try_from(text.len()).unwrap_or(0), Ordering::Relaxed);
         // Release pairs with the Acquire in `get`: an even version comes after its bytes.
         self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The text as a path; an empty one is none.
+    fn path(&self) -> Option<PathBuf> {
+        let text = self.get();
+        (!text.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(&text)))
     }
 
     /// The text; one that changes again and again is read in part.
@@ -343,16 +363,17 @@ mod tests {
     #[test]
     fn a_text_is_read_as_it_was_written_and_one_that_is_too_long_is_none() {
         let vitals = Vitals::default();
-        assert_eq!((vitals.during(), vitals.kept()), (String::new(), Kept::default()));
+        let paths = || (vitals.results(), vitals.files());
+        assert_eq!((vitals.during(), paths()), (String::new(), (None, None)));
         for path in ["a longer path.jsonl", "short"] {
             vitals.keep(Some(Path::new(path)));
-            vitals.keep_files(b"io/comet-io-7");
-            let (results, files) = (Some(path.into()), Some("io/comet-io-7".into()));
-            assert_eq!(vitals.kept(), Kept { results, files });
+            vitals.keep_files(Some(Path::new("io/comet-io-7")));
+            assert_eq!(paths(), (Some(path.into()), Some("io/comet-io-7".into())));
         }
-        vitals.keep(Some(Path::new(&"x".repeat(4000))));
-        vitals.keep_files(&[b'x'; 4000]);
-        assert_eq!(vitals.kept(), Kept::default());
+        let too_long = "x".repeat(4000);
+        vitals.keep(Some(Path::new(&too_long)));
+        vitals.keep_files(Some(Path::new(&too_long)));
+        assert_eq!(paths(), (None, None));
     }
 
     #[test]
@@ -367,7 +388,7 @@ mod tests {
         assert_eq!(lane.name(), "rank 1 of 2, thread 0,");
         assert_eq!((lane.during(), lane.allowance()), (rank.during(), rank.allowance()));
         assert_eq!((lane.thread(), rank.thread()), (7, 0));
-        assert_eq!((lane.kept(), lane.watchdog()), (rank.kept(), rank.watchdog()));
+        assert_eq!((lane.results(), lane.watchdog()), (rank.results(), rank.watchdog()));
         assert_eq!(Vitals::unpack(lane.words()), (Phase::Running, None));
     }
 

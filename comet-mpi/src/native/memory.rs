@@ -14,8 +14,11 @@ use super::{Library, outcome};
 /// Below this address nothing is mapped. MPICH 4.0 counts on from a null address that it does not
 /// look at, and reports success.
 const LOWEST_ADDRESS: usize = 4096;
-/// What buffers start at a multiple of, in bytes.
-const ALIGNMENT_BYTES: usize = 64;
+/// What buffers of messages start at a multiple of, in bytes.
+pub(crate) const LINE_BYTES: usize = 64;
+/// The same of parts of windows: where a library copies a part page by page, as Open MPI does through the
+/// system, a piece that lies in two pages takes longer.
+pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A message buffer from `MPI_Alloc_mem` (section 9.2); it keeps the library alive.
 pub struct MpiBuffer {
@@ -29,9 +32,14 @@ pub struct MpiBuffer {
 }
 
 impl MpiBuffer {
-    /// `length_bytes` zeroed bytes, or `None` if there is not that much memory.
-    pub(crate) fn new(library: &Arc<Library>, length_bytes: usize) -> Option<Self> {
-        let block_bytes = length_bytes.checked_add(ALIGNMENT_BYTES)?;
+    /// `length_bytes` zeroed bytes that start at a multiple of `alignment`, a power of two, or `None` if there
+    /// is not that much memory.
+    pub(crate) fn new(
+        library: &Arc<Library>,
+        length_bytes: usize,
+        alignment: usize,
+    ) -> Option<Self> {
+        let block_bytes = length_bytes.checked_add(alignment)?;
         let size = ffi::MPI_Aint::try_from(block_bytes).ok()?;
         let mut block: *mut u8 = std::ptr::null_mut();
         let written = (&raw mut block).cast::<c_void>();
@@ -42,7 +50,7 @@ impl MpiBuffer {
         if block.addr() < LOWEST_ADDRESS {
             return None;
         }
-        let margin_bytes = block.align_offset(ALIGNMENT_BYTES).min(ALIGNMENT_BYTES);
+        let margin_bytes = block.align_offset(alignment).min(alignment);
         // SAFETY: the block is longer than the buffer by the most that the margin can be.
         let start = unsafe { block.add(margin_bytes) };
         // SAFETY: the buffer lies within the block, which nobody else knows.

@@ -48,6 +48,7 @@ pub(crate) use comm::{Arrived, Comm};
 pub use file::MpiFile;
 pub(crate) use lane::LaneComm;
 pub use memory::MpiBuffer;
+pub(crate) use memory::{LINE_BYTES, PAGE_BYTES};
 pub(crate) use modes::Room;
 pub use peers::MpiPeers;
 pub use prepared::MpiPrepared;

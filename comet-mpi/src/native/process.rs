@@ -19,7 +19,9 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, SigSet, SigmaskHow, Signal, kill, signal};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, alarm, dup2_stdin, dup2_stdout, getpid, getppid};
+use nix::unistd::{
+    ForkResult, Pid, alarm, dup2_stderr, dup2_stdin, dup2_stdout, getpid, getppid, setsid,
+};
 use signal_hook::low_level::register;
 
 use super::exit_now;
@@ -230,6 +232,43 @@ impl RankProcess {
         let (process, signal) = (self.0.as_raw(), hold_signal());
         // SAFETY: the call touches no memory, and reaches no thread of another process.
         unsafe { libc::syscall(libc::SYS_tgkill, process, thread, signal) == 0 }
+    }
+
+    /// Forks a process that does `at_end` once the rank has ended. Signals to the group of the rank, by which
+    /// launchers end jobs, do not reach it.
+    pub(crate) fn fork_keeper(&self, at_end: impl FnOnce()) -> nix::Result<()> {
+        let guard = getpid();
+        // SAFETY: a guard has one thread, so that no lock is held by another in the copy, and has made no MPI
+        // call.
+        match unsafe { nix::unistd::fork() }? {
+            ForkResult::Parent { .. } => Ok(()),
+            ForkResult::Child => {
+                let keep = || {
+                    self.outlast(guard).ok();
+                    at_end();
+                };
+                exit_now(u8::from(catch_unwind(AssertUnwindSafe(keep)).is_err()))
+            }
+        }
+    }
+
+    /// Makes this process, a copy of `guard`, one of a session of its own, and sleeps until the rank has ended.
+    fn outlast(&self, guard: Pid) -> io::Result<()> {
+        setsid()?;
+        prctl::set_name(c"comet-keeper").ok();
+        // A launcher reads its pipes to their ends.
+        dup2_stderr(File::options().write(true).open("/dev/null")?)?;
+        // The guard ends with its rank, or is killed with it.
+        let end_of_guard = SigSet::from(Signal::SIGALRM);
+        end_of_guard.thread_block()?;
+        prctl::set_pdeathsig(Signal::SIGALRM)?;
+        if getppid() == guard {
+            end_of_guard.wait()?;
+        }
+        while !self.state().has_ended {
+            thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     /// Kills it, and this process, unless both have ended in a while.

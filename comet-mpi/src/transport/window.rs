@@ -1,13 +1,13 @@
 //! Windows: their memory, and where there are none.
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::transport::{Lease, Source, Transport as _};
+use comet_core::transport::{Lease, Source};
 use comet_core::waiting::Waiting;
 use comet_core::window::Memory;
 
 use super::Mpi;
 use crate::job::is_open_mpi_4;
-use crate::native::{MpiWindow, Parts};
+use crate::native::{LINE_BYTES, MpiBuffer, MpiWindow, PAGE_BYTES, Parts};
 
 /// The most communicators that keep the windows of a part apart from those of others.
 const MAX_APART: usize = 256;
@@ -32,6 +32,14 @@ impl Mpi {
         if is_open_mpi_4() { self.group.global(0) % MAX_APART } else { 0 }
     }
 
+    /// Memory of the library that starts at a multiple of `alignment` bytes, a power of two.
+    pub(super) fn memory(&self, length_bytes: usize, alignment: usize) -> Result<MpiBuffer> {
+        MpiBuffer::new(&self.library, length_bytes, alignment).ok_or_else(|| {
+            let text = format!("there is no memory for a message buffer of {length_bytes} bytes");
+            self.group.located(TransportError::new(TransportErrorKind::OutOfResources, text))
+        })
+    }
+
     /// A closed window with a part and an origin of so many bytes.
     pub(super) fn closed_window(
         &self,
@@ -46,12 +54,12 @@ impl Mpi {
             return Err(self.group.located(error));
         }
         let own_bytes = if memory == Memory::Allocated { 0 } else { part_bytes };
-        let buffers = [own_bytes, origin_bytes].map(|n| self.message_buffer(n));
+        let own = self.memory(own_bytes, PAGE_BYTES);
         // Ranks without memory take part in it.
-        let own = buffers[0].as_ref().ok();
-        let starts = self.call_of_all(Source::Any, |comm| comm.starts(memory, own))?;
-        let [buffer, origin] = buffers;
-        let parts = Parts { memory, buffer: buffer?, part_bytes, origin: origin?, starts };
+        let starts =
+            self.call_of_all(Source::Any, |comm| comm.starts(memory, own.as_ref().ok()))?;
+        let origin = self.memory(origin_bytes, LINE_BYTES)?;
+        let parts = Parts { memory, buffer: own?, part_bytes, origin, starts };
         Ok(MpiWindow::new(lease, &self.comm, &self.group, self.vitals, parts))
     }
 }

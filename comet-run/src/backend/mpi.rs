@@ -1,11 +1,12 @@
 //! Ranks of an MPI job, started by mpirun, mpiexec or srun.
 
+use std::path::Path;
 use std::time::Duration;
 
 use comet_core::file::Folder;
 use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
-use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, Kept, RunConfig, ThreadLevel};
+use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel};
 
 use super::sweep::sweep;
 use super::{Backend, Ended, Job, Launch};
@@ -49,7 +50,8 @@ impl Backend for Mpi {
         let config = JoinConfig::new(conclude_failure)
             .with_level(level)
             .with_watchdog(world::watchdog(world, n_ranks, Duration::ZERO))
-            .with_number(number);
+            .with_number(number)
+            .with_sweep(sweep);
         let job = comet_mpi::join(&config).map_err(|error| {
             let code = match error {
                 JoinError::Level { .. } => exit::USAGE,
@@ -111,17 +113,16 @@ impl Job for comet_mpi::Job {
     }
 }
 
-/// Reports a failure that this rank noticed, removes the files of kernels, and puts an end under the results. A rank that gives up
+/// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up
 /// is the only one with the cause; a wait that is too long is reported by many. A rank whose work is
 /// done has put its end under them before, and keeps its code.
-fn conclude_failure(failure: &JobFailure, kept: &Kept) -> u8 {
+fn conclude_failure(failure: &JobFailure, results: Option<&Path>) -> u8 {
     let is_told = failure.rank.is_none_or(|rank| rank < N_TOLD);
     terminal::set_output_rank(failure.code == "rank_gave_up" || is_told);
     if failure.code == FINALIZE_STALLED {
         terminal::note(&format!("note: {}", failure.message));
         return exit::OK;
     }
-    kept.files.iter().for_each(|files| sweep(files));
-    let results = kept.results.as_deref().and_then(ResultFile::of_rank);
+    let results = results.and_then(ResultFile::of_rank);
     results::conclude(&Err(failure.clone()), results.as_ref())
 }

@@ -2,19 +2,24 @@
 
 use std::path::Path;
 
-/// Removes the files whose paths begin so, and those that a library keeps beside them: ROMIO has the shared
-/// pointer of a file in a hidden one.
+/// Removes the files whose paths begin so, and what a library keeps for them: ROMIO has the shared pointer of
+/// a file in a hidden one beside it, and OMPIO a semaphore of its name.
 pub(super) fn sweep(beginning: &Path) {
     let Some((folder, name)) = beginning.parent().zip(beginning.file_name()) else { return };
-    let prefix = name.to_string_lossy();
-    let is_of_run = |path: &Path| {
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        name.is_some_and(|name| name.trim_start_matches('.').starts_with(&*prefix))
-    };
+    let name = name.to_string_lossy();
+    remove(folder, &[&name, &format!(".{name}")]);
+    remove(Path::new("/dev/shm"), &[&format!("sem.OMPIO_{name}")]);
+}
+
+/// Removes the files in `folder` whose names begin with one of `beginnings`.
+fn remove(folder: &Path, beginnings: &[&str]) {
     // A folder that cannot be read is no reason to change how the run ended.
     let Ok(entries) = std::fs::read_dir(folder) else { return };
-    for entry in entries.flatten().filter(|entry| is_of_run(&entry.path())) {
-        let _ = std::fs::remove_file(entry.path());
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if beginnings.iter().any(|beginning| name.to_string_lossy().starts_with(beginning)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl Watch<'_> {
         let signal = asked.signal;
         let is_in_case = |rank| !self.segment.control(rank).activity.get().is_empty();
         let is_unresponsive = |(rank, (pid, before)): (Rank, (&Option<Pid>, &u64))| {
-            let ProcessState { is_stopped, cpu_ticks } = state(*pid);
+            let ProcessState { is_stopped, cpu_ticks, .. } = state(*pid);
             is_stopped || cpu_ticks.saturating_sub(*before) >= MOST_TICKS && is_in_case(rank)
         };
         if self.pids.iter().zip(&asked.ticks).enumerate().any(is_unresponsive) {
