@@ -17,6 +17,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
+use comet_core::words::count;
 use comet_report::journal::{self, Journal as Past, differences, sha256_of_lines};
 use comet_report::record::{EndStatus, OfSuite, PointCounts, UnitState};
 use comet_report::recorder::RunDescription;
@@ -218,10 +219,10 @@ impl<'a> Journal<'a> {
             if is_suspect && unit.n_failed >= self.attempts {
                 let reason = unit.reason.clone();
                 let reason = reason.unwrap_or_else(|| "the job ended without a report".into());
-                let n_failed = unit.n_failed;
+                let failures = count(unit.n_failed as usize, "failed attempt");
+                let name = &unit.name;
                 terminal::note(&format!(
-                    "note: unit {} is given up, attempts that failed: {n_failed}, the last one because {reason}",
-                    unit.name
+                    "note: unit {name} is given up after {failures}: {reason}"
                 ));
                 self.step(index, UnitState::Gone, Some(reason))?;
             }

@@ -137,7 +137,7 @@ fn in_turn(
         let outcome = match exit::signal_of(own) {
             Some(signal) => Outcome::Stopped(signal.into()),
             None if is_cut => Outcome::Stopped(TIME.into()),
-            None if own == exit::INTERNAL => {
+            None if exit::gives_up(own) => {
                 Outcome::Failed(failure.clone().unwrap_or_else(|| "it failed".into()))
             }
             None => Outcome::Done(own),
