@@ -206,8 +206,7 @@ fn the_launcher_goes_on_after_a_rank_has_died_and_gives_up_what_fails_too_often(
     kill_rank(&folder, 1);
     let output = running.wait().code(4);
     let reason = "rank 1 was killed by SIGKILL during comet/exchange";
-    let note =
-        "note: unit long, 2 ranks is given up, attempts that failed: 1, the last one because";
+    let note = "note: unit long, 2 ranks is given up after 1 failed attempt:";
     output.notes(&format!("{note} {reason}"));
     let [first, long, last] = ["first, 2 ranks", "long, 2 ranks", "last, 2 ranks"];
     let mut expected = vec![
