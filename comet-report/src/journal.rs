@@ -43,7 +43,7 @@ pub struct Journal {
     pub last: Option<UnitState>,
 }
 
-/// What became of a unit so far.
+/// Past of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Past {
     /// Its last step.

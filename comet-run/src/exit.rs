@@ -26,7 +26,7 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (CHECK_FAILED, "a verification failed: data arrived wrong"),
     (
         PARTIAL,
-        "finished partly: the budget was spent, a case could not be run, or a unit of a suite was given up",
+        "finished partly: the budget was spent, a case could not be run, or a unit was given up",
     ),
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),

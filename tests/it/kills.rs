@@ -86,33 +86,22 @@ impl Draws {
 }
 
 /// Kills one of the processes below `supervisor`, it itself, or the group of the launcher.
-fn kill_one(supervisor: &Running, draws: &mut Draws) -> Option<&'static str> {
+fn kill_one(supervisor: &Running, draws: &mut Draws) -> &'static str {
     let above = Process::find(supervisor.pid());
     let launcher = above.and_then(|of| of.children().first().copied());
     let ranks = launcher.map(Process::children).unwrap_or_default();
-    Some(match (draws.below(5), launcher) {
-        (0, Some(launcher)) => {
-            try_send("KILL", launcher.pid);
-            "launcher"
-        }
-        (1, Some(launcher)) => {
-            try_send_to_group("KILL", launcher.pid);
-            "group"
-        }
-        (2, _) if !ranks.is_empty() => {
-            try_send("KILL", ranks[0].pid);
-            "rank 0"
-        }
-        (3, _) if ranks.len() > 1 => {
-            try_send("KILL", ranks[1].pid);
-            "rank 1"
-        }
-        (4, _) => {
-            try_send("KILL", supervisor.pid());
-            "supervisor"
-        }
-        _ => return None,
-    })
+    let mut targets = vec![("supervisor", supervisor.pid())];
+    targets.extend(launcher.iter().flat_map(|of| [("launcher", of.pid), ("group", of.pid)]));
+    // A test before the fork has one child.
+    targets.extend(["rank 0", "rank 1"].into_iter().zip(&ranks).map(|(name, of)| (name, of.pid)));
+    let index = draws.below(targets.len() as u64) as usize;
+    let (name, pid) = targets[index];
+    if name == "group" {
+        try_send_to_group("KILL", pid)
+    } else {
+        try_send("KILL", pid)
+    }
+    name
 }
 
 #[test]
@@ -122,6 +111,10 @@ fn a_suite_that_is_killed_at_random_moments_loses_nothing_and_measures_nothing_t
     });
     let mut draws = Draws(seed);
     let mut kills: BTreeMap<&str, u64> = BTreeMap::new();
+    let folder = Folder::new();
+    folder.write("a.toml", SUITE);
+    folder.run("suite run a.toml -o alone.jsonl -q --format none").success();
+    let expected = Journal::read(&folder.read("alone.jsonl")).points();
     let mut n_suites = 0;
     let mut n_steps = 0;
     while kills.values().sum::<u64>() < n_kills {
@@ -146,11 +139,9 @@ fn a_suite_that_is_killed_at_random_moments_loses_nothing_and_measures_nothing_t
                 }
                 supervisor = start();
             }
-            thread::sleep(Duration::from_micros(5000 + draws.below(400_000)));
-            if kills.values().sum::<u64>() < n_kills
-                && let Some(killed) = kill_one(&supervisor, &mut draws)
-            {
-                *kills.entry(killed).or_default() += 1;
+            thread::sleep(Duration::from_micros(1000 + draws.below(250_000)));
+            if kills.values().sum::<u64>() < n_kills {
+                *kills.entry(kill_one(&supervisor, &mut draws)).or_default() += 1;
             }
             let now = read();
             let whole = before.rfind('\n').map_or("", |last| &before[..=last]);
@@ -166,9 +157,6 @@ fn a_suite_that_is_killed_at_random_moments_loses_nothing_and_measures_nothing_t
         folder.run("validate r.jsonl").success();
         // Whoever reads the file finds each point once: those of a suite that nobody has killed.
         let shown = folder.run("show r.jsonl --format jsonl").success().stdout;
-        let alone = folder.run("suite run a.toml -o alone.jsonl -q --format none");
-        assert_eq!(alone.code, Some(0));
-        let expected = Journal::read(&folder.read("alone.jsonl")).points();
         assert_eq!(Journal::read(&shown).points(), expected, "seed {seed}");
     }
     println!("{n_suites} suites ended after {n_steps} attempts and these kills: {kills:?}");

@@ -1,4 +1,4 @@
-//! What differs between an earlier run of a suite and the one that would go on with it.
+//! Differences between the conditions of an earlier run of a suite and of one that would go on with it.
 
 use serde_json::{Value, json};
 

@@ -38,7 +38,7 @@ pub(crate) struct SuiteRunArgs {
     pub(crate) journal: JournalArgs,
 }
 
-/// What to do where the result file has units of the suite already.
+/// Use of a result file that has units of the suite already.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Units")]
 pub(crate) struct JournalArgs {

@@ -1,4 +1,4 @@
-//! The journal of a suite while it is measured: which unit is next, and what becomes of it.
+//! The journal of a suite while it is measured: the next unit, and the outcome of each.
 //!
 //! ```text
 //!   r.jsonl ──► lock ──► Journal: done  suspects  gone ──► next: never begun, then fewest failures
@@ -127,7 +127,7 @@ struct Unit {
     run_id: String,
 }
 
-/// What became of an attempt.
+/// Outcome of an attempt.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It went through, and ended with this code.
