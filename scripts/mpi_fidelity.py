@@ -22,6 +22,8 @@ LONG_BYTES = 4096
 LONG_TOLERANCE = 0.03
 SHORT_TOLERANCE = 0.02
 SHORT_TOLERANCE_NS = 10
+# Points by which shares of hidden time may differ.
+SHARE_TOLERANCE = 5
 # What a time of 0.00 us is at most.
 LEAST_US = 0.005
 # Columns with the mean of a benchmark, or a rate that follows from it.
@@ -31,9 +33,11 @@ OF_RATE = "(MB/s)"
 # OSU: an unblocked operation alone, behind the times beside work and of the work.
 OF_PURE = "Pure Comm.(us)"
 BESIDE_WORK = ["Overall(us)", "Compute(us)", OF_PURE, "Overlap(%)"]
+# IMB: the same.
+PURE, SHARES = "t_pure[usec]", ("overlap[%]", "Overlap(%)")
 # A row of IMB-HALO: length, messages and time.
 OF_HALO = re.compile(r"([0-9]+)\(x[0-9]+\)\(bytes\) ([0-9.]+)\(usec\)")
-MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE, OF_PURE)
+MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE, OF_PURE, PURE)
 
 
 def main(paths):
@@ -46,6 +50,9 @@ def main(paths):
     print(head("peer" if paths[0].endswith(".txt") else "C"))
     verdicts = [print_row(case, pairs, controls) for case in pairs[0][0]]
     print_foot(verdicts, pairs, controls)
+    shares = [case for case, times in pairs[0][0].items() if "share" in times]
+    if shares:
+        print_shares(shares, pairs, controls)
 
 
 def in_order(first, second, is_first_base):
@@ -122,7 +129,9 @@ def times_of_text(lines):
                 ns = 1000 * length / value
             else:
                 ns = 1000 * max(value, LEAST_US)
-            yield (kernel, length), {"median": ns, "p25": ns}
+            share = next((float(words[columns.index(s)]) for s in SHARES if s in columns), None)
+            times = {"median": ns, "p25": ns}
+            yield (kernel, length), times if share is None else times | {"share": share}
 
 
 def is_number(word):
@@ -211,6 +220,34 @@ def verdict_of(estimate, tolerance):
     if estimate.low > high:
         return "over"
     return "under" if estimate.high < low else "unclear"
+
+
+def print_shares(cases, pairs, controls):
+    """The hidden shares in %, and how many points comet-run has more."""
+    print(
+        f"\n{'hidden share':<12}   length      peer %     comet %  points    95% interval  of two"
+        "  verdict"
+    )
+    for case in cases:
+        points = sorted(comet[case]["share"] - peer[case]["share"] for peer, comet in pairs)
+        of_two = statistics.median(b[case]["share"] - a[case]["share"] for a, b in controls)
+        j = rank_of_bound(len(points))
+        verdict = verdict_of_points(points[j - 1], points[-j]) if j else "unclear"
+        sides = [statistics.median(pair[side][case]["share"] for pair in pairs) for side in (0, 1)]
+        interval = f"{points[j - 1]:.1f} .. {points[-j]:.1f}" if j else "-"
+        print(
+            f"{case[0]:<12}  {case[1]:>7} {sides[0]:>11.1f} {sides[1]:>11.1f}"
+            f"  {statistics.median(points):>6.1f}  {interval:>14}  {of_two:>6.1f}  {verdict}"
+        )
+    print(f"ok: the interval is within {SHARE_TOLERANCE} points")
+
+
+def verdict_of_points(low, high):
+    if -SHARE_TOLERANCE <= low and high <= SHARE_TOLERANCE:
+        return "ok"
+    if low > SHARE_TOLERANCE:
+        return "over"
+    return "under" if high < -SHARE_TOLERANCE else "unclear"
 
 
 def print_foot(verdicts, pairs, controls):
