@@ -93,6 +93,11 @@ pub(crate) fn sha256_hex(value: &Value) -> String {
     hex(&Sha256::digest(sorted(value.clone()).to_string()))
 }
 
+/// SHA-256 of `text`, in hex digits.
+pub(crate) fn sha256_of_text(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
 /// The SHA-256 of what `input` holds, in hex digits.
 ///
 /// # Errors

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::abandoned::{CloseError, cut_partial_line};
-use crate::fingerprint::sha256_of_file;
+use crate::fingerprint::sha256_of_text;
 use crate::read::{ReadError, parse_lines};
 use crate::record::{
     End, EndStatus, Level, OfSuite, PointCounts, Record, Run, Unit, UnitState, timestamp,
@@ -185,7 +185,7 @@ pub fn step(
 /// SHA-256 of the text of `lines`, each with its newline, in hex digits.
 pub fn sha256_of_lines(lines: &[String]) -> String {
     let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
-    sha256_of_file(text.as_bytes()).expect("a text can be read")
+    sha256_of_text(&text)
 }
 
 /// `records` with the runs that count, without steps: of each unit the attempt that is done, or else the

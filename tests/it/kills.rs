@@ -3,6 +3,7 @@
 //! The moments are drawn from a seed. `scripts/kill-test.sh KILLS SEED` does as many as it is asked for.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::thread;
 use std::time::Duration;
 
@@ -94,8 +95,9 @@ fn kill_one(supervisor: &Running, draws: &mut Draws) -> &'static str {
     targets.extend(launcher.iter().flat_map(|of| [("launcher", of.pid), ("group", of.pid)]));
     // A test before the fork has one child.
     targets.extend(["rank 0", "rank 1"].into_iter().zip(&ranks).map(|(name, of)| (name, of.pid)));
-    let index = draws.below(targets.len() as u64) as usize;
-    let (name, pid) = targets[index];
+    let index = draws.below(targets.len() as u64);
+    let mut others = targets.iter().skip(usize::try_from(index).expect("a small number"));
+    let (name, pid) = *others.next().expect("one of them");
     if name == "group" {
         try_send_to_group("KILL", pid)
     } else {
@@ -159,5 +161,6 @@ fn a_suite_that_is_killed_at_random_moments_loses_nothing_and_measures_nothing_t
         let shown = folder.run("show r.jsonl --format jsonl").success().stdout;
         assert_eq!(Journal::read(&shown).points(), expected, "seed {seed}");
     }
-    println!("{n_suites} suites ended after {n_steps} attempts and these kills: {kills:?}");
+    let told = format!("{n_suites} suites ended after {n_steps} attempts and kills of {kills:?}\n");
+    std::io::stderr().write_all(told.as_bytes()).expect("standard error is open");
 }

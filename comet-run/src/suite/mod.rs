@@ -41,6 +41,9 @@ const FORMAT: &str = "1";
 const MAX_DEPTH: usize = 16;
 /// Start of the names of built-in files.
 const BUILT_IN: &str = "builtin:";
+/// Refusal of an entry without a kernel.
+const NO_KERNEL: &str =
+    "an entry without a kernel (write kernel = \"NAME\"; comet-run list has all)";
 /// Words of the key [`VARY`]: each list of values in turn, the others at their first one, or all together.
 const VARIED: [&str; 2] = ["one", "all"];
 
@@ -219,6 +222,16 @@ impl Reader {
         Ok((head, limit))
     }
 
+    /// The keys `given` that have an effect on kernels with `axes`, as the effective suite has them.
+    fn written_keys(&self, given: &Table, axes: &[&str]) -> BTreeMap<String, String> {
+        let has_effect = |key: &str| {
+            let is_option = !self.keys.is_axis(key) && !OF_ENTRY.contains(&key);
+            is_option || axes.contains(&key) || key == VARY
+        };
+        let written = given.iter().filter(|(key, _)| has_effect(key));
+        written.map(|(key, item)| (key.clone(), item.word())).collect()
+    }
+
     /// The runs of an entry of `suite`, one for each axis that it varies alone, with the user's `flags`,
     /// which give the keys of `by_flags`; and the entry as the effective suite has it.
     fn lower(
@@ -229,40 +242,23 @@ impl Reader {
         by_flags: &Flags,
     ) -> anyhow::Result<(Vec<Entry>, Vec<Written>)> {
         let Raw { place, own, layer } = raw;
-        let kernel = own.get("kernel").ok_or_else(|| {
-            place.refuse(
-                "an entry without a kernel (write kernel = \"NAME\"; comet-run list has all)",
-            )
-        })?;
+        let kernel = own.get("kernel").ok_or_else(|| place.refuse(NO_KERNEL))?;
         let kernels = kernels(kernel)?;
         let axes = self.keys.axes_of(&kernels);
         self.keys.admit(&own, &OF_ENTRY, &axes, &format!("an entry of {}", kernel.word()))?;
         let id = own.get("id").unwrap_or(kernel).word();
         let mut given = layer.given;
         given.extend(own.clone());
-        let is_by_turns = match given.get(VARY).map(|item| (item.word(), &item.place)) {
-            None => false,
-            Some((word, _)) if VARIED.contains(&&*word) => word == VARIED[0],
-            Some((word, place)) => {
-                let known = VARIED.join(" or ");
-                return Err(place.refuse(format_args!("'{word}' for vary: it is {known}")));
-            }
-        };
+        let is_by_turns = is_by_turns(&given)?;
         let mut words: Vec<String> = kernel.values.clone();
         let of_suite = [("suite".into(), suite.to_owned())];
         let labels = layer.labels.clone().into_iter().chain(of_suite);
         words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
         let mut of_axes: Vec<(String, Item)> = Vec::new();
+        let keys = self.written_keys(&given, &axes);
         let mut places = BTreeMap::new();
-        let mut keys = BTreeMap::new();
         for (key, item) in given {
             places.insert(key.clone(), item.place.clone());
-            if !self.keys.is_axis(&key) && !OF_ENTRY.contains(&&*key)
-                || axes.contains(&&*key)
-                || key == VARY
-            {
-                keys.insert(key.clone(), item.word());
-            }
             if axes.contains(&&*key) {
                 // The values of the command line stand behind, and win.
                 if !by_flags.axes.contains_key(&key) {
@@ -272,12 +268,7 @@ impl Reader {
                 words.push(keys::option(&key, &item));
             }
         }
-        let lists =
-            of_axes.iter().filter(|(_, item)| item.is_several()).map(|(key, _)| key.clone());
-        let varied: Vec<Option<String>> = match lists.collect::<Vec<_>>() {
-            lists if is_by_turns && !lists.is_empty() => lists.into_iter().map(Some).collect(),
-            _ => vec![None],
-        };
+        let varied = turns(&of_axes, is_by_turns);
         // With values of the command line an entry by turns is no entry of a file any more.
         let is_apart = is_by_turns && axes.iter().any(|axis| by_flags.axes.contains_key(*axis));
         let write = |id: &str, keys| Written {
@@ -320,6 +311,25 @@ impl Reader {
         }
         Ok((entries, written))
     }
+}
+
+/// True if an entry with the keys `given` varies its axes by turns.
+fn is_by_turns(given: &Table) -> anyhow::Result<bool> {
+    match given.get(VARY).map(|item| (item.word(), &item.place)) {
+        None => Ok(false),
+        Some((word, _)) if VARIED.contains(&&*word) => Ok(word == VARIED[0]),
+        Some((word, place)) => {
+            let known = VARIED.join(" or ");
+            Err(place.refuse(format_args!("'{word}' for vary: it is {known}")))
+        }
+    }
+}
+
+/// The axis that each run of an entry varies alone, of those with several values.
+fn turns(of_axes: &[(String, Item)], is_by_turns: bool) -> Vec<Option<String>> {
+    let lists = of_axes.iter().filter(|(_, item)| item.is_several());
+    let lists: Vec<_> = lists.map(|(key, _)| Some(key.clone())).collect();
+    if is_by_turns && !lists.is_empty() { lists } else { vec![None] }
 }
 
 /// The kernels that the key `kernel` names.

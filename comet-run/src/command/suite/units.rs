@@ -91,8 +91,8 @@ fn in_turn(
     let start = SystemTime::now();
     let job = turns.bench.job;
     let is_quiet = tasks[0].args.output.quiet;
-    let told = journal.as_ref().map(Journal::n_left).filter(|(left, all)| left < all);
-    if let Some((left, all)) = told.filter(|_| !is_quiet) {
+    let told = journal.as_ref().filter(|_| !is_quiet).map(Journal::n_left);
+    if let Some((left, all)) = told.filter(|(left, all)| left < all) {
         let done = all - left;
         terminal::note(&format!(
             "note: {done} of {all} units are over already (all anew: --again)"
@@ -133,20 +133,14 @@ fn in_turn(
         turns.run_id.set(Some(run_id));
         let own = turns.measure(unit.task, planned, begun)?;
         let failure = turns.bench.failure.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let has_failed = failure.is_some();
         let is_cut = is_limited && own == exit::PARTIAL && is_over(suite, start);
-        let outcome = match exit::signal_of(own) {
-            Some(signal) => Outcome::Stopped(signal.into()),
-            None if is_cut => Outcome::Stopped(TIME.into()),
-            None if exit::gives_up(own) => {
-                Outcome::Failed(failure.clone().unwrap_or_else(|| "it failed".into()))
-            }
-            None => Outcome::Done(own),
-        };
+        let outcome = outcome(own, failure, is_cut);
         let goes_on = match outcome {
             Outcome::Done(_) => true,
             Outcome::Stopped(_) => false,
             // Ranks that were joined end with their job, and results that are lost help nobody.
-            Outcome::Failed(_) => failure.is_some() && job.n_ranks().is_none(),
+            Outcome::Failed(_) => has_failed && job.n_ranks().is_none(),
         };
         on_first(job, || journal.as_mut().map_or(Ok(()), |journal| journal.end(index, outcome)))?;
         if !goes_on {
@@ -157,6 +151,19 @@ fn in_turn(
     let of_units = journal.as_ref().map_or(exit::NOTHING, Journal::code);
     // The processes of a job end with one code.
     Ok(job.agree(exit::worse(code, of_units)))
+}
+
+/// The outcome of an attempt with the exit code `own`, and with the `failure` of its ranks; `is_cut` if the
+/// time of the suite has ended it.
+fn outcome(own: u8, failure: Option<String>, is_cut: bool) -> Outcome {
+    match exit::signal_of(own) {
+        Some(signal) => Outcome::Stopped(signal.into()),
+        None if is_cut => Outcome::Stopped(TIME.into()),
+        None if exit::gives_up(own) => {
+            Outcome::Failed(failure.unwrap_or_else(|| "its results were lost".into()))
+        }
+        None => Outcome::Done(own),
+    }
 }
 
 /// True if the time of `suite`, which began at `start`, is over.
