@@ -145,7 +145,7 @@ impl Keys {
             Some((name.to_owned(), values.to_owned()))
         });
         let short =
-            OF_AXES.iter().filter_map(|(id, axis)| Some(((*axis).name.to_owned(), raw(id).pop()?)));
+            OF_AXES.iter().filter_map(|(id, axis)| Some((axis.name.to_owned(), raw(id).pop()?)));
         found.axes = named.chain(short).collect();
         Ok(found)
     }
