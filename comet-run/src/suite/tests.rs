@@ -109,12 +109,6 @@ fn the_effective_suite_is_a_file_that_measures_the_same_without_options() {
                 [[measure]]\nkernel = 'barrier'\n";
     let files = Files::new("effective-of", &[("a.toml", text), ("more.toml", more)]);
     check("layers", "a.toml", &files.0, "-t sim -n 4");
-    // Values of the command line belong to all turns.
-    for flags in
-        ["--axis root=rotate -t sim -n 4", "-t sim -n 4 --sizes 8,64,512 --axis root=rotate"]
-    {
-        check("flags", "a.toml", &files.0, flags);
-    }
 }
 
 #[test]
