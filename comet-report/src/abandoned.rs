@@ -57,7 +57,10 @@ pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<()
     let io_error = |source| CloseError::Io { path: path.into(), source };
     let whole = cut_partial_line(file).map_err(io_error)?;
     let records = parse_lines(&whole).map_err(|error| error.of_file(path))?.records;
-    let Some(mut run) = split(records).pop().filter(|run| run.end.is_none()) else { return Ok(()) };
+    // Behind the step that begins a unit, the run before it is another's.
+    let is_before_run = matches!(records.last(), Some(Record::Unit(_)));
+    let last = split(records).pop().filter(|run| run.end.is_none() && !is_before_run);
+    let Some(mut run) = last else { return Ok(()) };
     // The launches so far make points, unless the run was about to write them itself.
     let is_new = |point: &Point| run.points.iter().all(|other| other.key != point.key);
     let new: Vec<Point> = merged(&run.launches).into_iter().filter(is_new).collect();
@@ -72,7 +75,7 @@ pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<()
 }
 
 /// Cuts `file` back to its last newline; returns the bytes that are left.
-fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
+pub(crate) fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut text)?;

@@ -12,7 +12,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 use crate::environment::{Environment, noise};
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::record::{
-    self, Clock, ClockGaps, ClockOffset, Hops, KernelFacts, Launcher, Machine, Noise, RankEntry,
+    self, Clock, ClockGaps, ClockOffset, Hops, KernelFacts, Launcher, Machine, Noise, OfSuite, RankEntry,
     Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
 };
 
@@ -49,6 +49,8 @@ pub struct RunDescription {
     pub environment: Environment,
     /// This launch, where the run has several.
     pub launch: Option<Launch>,
+    /// The suite whose unit the run is.
+    pub of_suite: Option<OfSuite>,
 }
 
 /// One of several launches of a run.
@@ -94,6 +96,7 @@ impl RunDescription {
             topology,
             environment: Environment::capture(Path::new("/"), variables()),
             launch: None,
+            of_suite: None,
         }
     }
 }
@@ -136,6 +139,7 @@ pub(crate) fn run(description: &RunDescription, start: &RunStart) -> Run {
         noise: environment.noise.clone(),
         n_cases: start.n_cases,
         kernels: start.kernels.iter().map(|info| KernelFacts::from(*info)).collect(),
+        of_suite: description.of_suite.clone(),
     };
     run.fingerprint = fingerprint(&run);
     run

@@ -32,18 +32,22 @@ pub(crate) fn fingerprint(run: &Run) -> String {
 
 /// Conditions of the times of a run: no names, no process numbers, nothing that changes by itself.
 pub(crate) fn conditions(run: &Run) -> Value {
-    let is_of_one = |name: &str| OF_ONE_JOB.iter().any(|start| name.starts_with(start));
-    let is_lasting = |name: &str| !OF_ONE_LAUNCH.contains(&name) && !is_of_one(name);
-    let env: BTreeMap<_, _> =
-        run.launcher.env.iter().filter(|(name, _)| is_lasting(name)).collect();
     json!({
         "program": run.suite,
         "transport": transport(&run.transport),
-        "env": env,
+        "env": lasting(&run.launcher.env),
         "placement": placement(&run.world),
         "clock": run.clock.source,
         "machines": run.machines.iter().map(machine).collect::<Vec<_>>(),
     })
+}
+
+/// The variables of `env` that a batch system or a launch does not set anew.
+pub(crate) fn lasting(env: &BTreeMap<String, String>) -> Value {
+    let is_of_one = |name: &str| OF_ONE_JOB.iter().any(|start| name.starts_with(start));
+    let is_lasting = |name: &str| !OF_ONE_LAUNCH.contains(&name) && !is_of_one(name);
+    let env: BTreeMap<_, _> = env.iter().filter(|(name, _)| is_lasting(name)).collect();
+    json!(env)
 }
 
 /// The transport without the seed of a simulation, which is to it what chance is to a machine.
@@ -68,7 +72,7 @@ fn placement(world: &World) -> Value {
 }
 
 /// The parts of `machine` that change times.
-fn machine(machine: &Machine) -> Value {
+pub(crate) fn machine(machine: &Machine) -> Value {
     let Machine { settings, .. } = machine;
     json!({
         "cpu": machine.cpu,
@@ -87,6 +91,11 @@ fn machine(machine: &Machine) -> Value {
 /// SHA-256 of the canonical JSON of `value`, as 64 hex digits.
 pub(crate) fn sha256_hex(value: &Value) -> String {
     hex(&Sha256::digest(sorted(value.clone()).to_string()))
+}
+
+/// SHA-256 of `text`, in hex digits.
+pub(crate) fn sha256_of_text(text: &str) -> String {
+    hex(&Sha256::digest(text))
 }
 
 /// The SHA-256 of what `input` holds, in hex digits.

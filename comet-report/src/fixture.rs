@@ -256,6 +256,7 @@ pub(crate) fn description() -> RunDescription {
         topology: topology(),
         environment: Environment::default(),
         launch: None,
+        of_suite: None,
     }
 }
 

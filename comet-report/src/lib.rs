@@ -33,6 +33,7 @@ pub mod glance;
 pub mod guidelines;
 pub mod health;
 pub mod import;
+pub mod journal;
 mod junit;
 pub mod launches;
 pub mod merged;

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::journal::{self, Attempts};
 use crate::launches;
 use crate::older;
 use crate::plain;
@@ -81,13 +82,14 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
 }
 
 /// Reads the text of a result file. A run that died among its launches gets the points that they
-/// make, and all points get the samples of their launches.
+/// make, and all points get the samples of their launches. Of a suite that was taken up again, each unit
+/// has one run: the attempt that is done, or else the last one.
 ///
 /// # Errors
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
     let mut found = parse_lines(text)?;
-    found.records = launches::completed(found.records);
+    found.records = launches::completed(journal::counted(found.records));
     Ok(found)
 }
 
@@ -124,7 +126,7 @@ fn describe(record: &mut Record, kernels: &mut BTreeMap<String, Arc<KernelFacts>
             let known = kernels.get(&point.id()).cloned();
             point.facts = known.unwrap_or_else(|| Arc::new(older::facts(point)));
         }
-        Record::Model(_) | Record::Event(_) | Record::End(_) => (),
+        Record::Model(_) | Record::Event(_) | Record::End(_) | Record::Unit(_) => (),
     }
 }
 
@@ -146,6 +148,8 @@ pub struct RunSummary {
     pub points: PointCounts,
     /// Status of the run as its `end` says; `None` if there is no `end`.
     pub end: Option<EndStatus>,
+    /// True if another attempt at its unit of a suite counts instead.
+    pub is_replaced: bool,
 }
 
 /// Ending of a run without an `end`.
@@ -182,7 +186,11 @@ pub fn validate(path: &Path) -> Result<Validation, ReadError> {
             Err(message) => checker.problem(line.number, message),
         }
     }
-    Ok(checker.validation)
+    let Checker { mut validation, attempts, .. } = checker;
+    for run in &mut validation.runs {
+        run.is_replaced = run.run_id.as_ref().is_some_and(|id| attempts.replaced.contains(id));
+    }
+    Ok(validation)
 }
 
 /// Follows the order rules through a file.
@@ -191,14 +199,18 @@ struct Checker {
     validation: Validation,
     /// The keys of points with numbers so far, with the number of their launch.
     keys: BTreeSet<(Option<u32>, String)>,
+    attempts: Attempts,
 }
 
 impl Checker {
     fn record(&mut self, line: usize, record: &Record) {
+        if let Some(message) = self.attempts.record(record) {
+            self.problem(line, message);
+        }
         match record {
             Record::Run(run) => {
                 let (run_id, points) = (Some(run.run_id.clone()), PointCounts::default());
-                self.validation.runs.push(RunSummary { run_id, points, end: None });
+                self.push(run_id, points);
                 self.keys.clear();
             }
             Record::Launch(point) | Record::Point(point) => {
@@ -219,6 +231,7 @@ impl Checker {
             Record::Event(event) => {
                 self.open_run(line, event.run_id.as_ref());
             }
+            Record::Unit(_) => (),
             Record::End(end) => {
                 let run = self.open_run(line, end.run_id.as_ref());
                 run.end = Some(end.status);
@@ -229,6 +242,11 @@ impl Checker {
                 }
             }
         }
+    }
+
+    fn push(&mut self, run_id: Option<String>, points: PointCounts) {
+        let run = RunSummary { run_id, points, end: None, is_replaced: false };
+        self.validation.runs.push(run);
     }
 
     /// The run that a line naming `run_id` belongs to.
@@ -250,7 +268,7 @@ impl Checker {
         };
         if last.is_none() {
             let (run_id, points) = (run_id.cloned(), PointCounts::default());
-            self.validation.runs.push(RunSummary { run_id, points, end: None });
+            self.push(run_id, points);
         }
         if let Some(message) = problem {
             self.problem(line, message);

@@ -61,6 +61,9 @@ pub fn read_runs(path: &Path) -> Result<Vec<RunRecords>, ReadError> {
 pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
     let mut runs: Vec<RunRecords> = Vec::new();
     for record in records {
+        if matches!(record, Record::Unit(_)) {
+            continue;
+        }
         if runs.is_empty() || matches!(record, Record::Run(_)) {
             runs.push(RunRecords::default());
         }
@@ -72,6 +75,7 @@ pub fn split(records: Vec<Record>) -> Vec<RunRecords> {
             Record::Model(model) => current.models.push(*model),
             Record::Event(event) => current.events.push(event),
             Record::End(end) => current.end = Some(*end),
+            Record::Unit(_) => (),
         }
     }
     runs

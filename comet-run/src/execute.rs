@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
@@ -70,6 +71,8 @@ pub(crate) struct Bench<'a> {
     pub(crate) test_folder: Option<Folder>,
     /// CPUs in use before the ranks were joined, where they were counted.
     pub(crate) busy_cpus: Option<f64>,
+    /// What ended the ranks of the last job, if they did not end in order.
+    pub(crate) failure: Mutex<Option<String>>,
 }
 
 impl<'a> Bench<'a> {
@@ -93,6 +96,7 @@ impl<'a> Bench<'a> {
             tests_transport: false,
             test_folder: None,
             busy_cpus: None,
+            failure: Mutex::default(),
         }
     }
 
@@ -129,8 +133,13 @@ impl<'a> Bench<'a> {
         // What is still in a buffer would be written once more by each rank.
         std::io::stdout().flush().context("cannot write to standard output")?;
         self.signals.leave_to_ranks();
+        let failure_of = &self.failure;
         job.launch(launch, &session, &|ended| {
             gate.close();
+            if let Err(failure) = ended {
+                *failure_of.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Some(failure.message.clone());
+            }
             conclude(ended)
         })
     }
@@ -199,6 +208,12 @@ pub(crate) fn on_first<R: Default>(
         exit::OK => result,
         code => result.and(Err(exit::refuse(code, "the first process gave up"))),
     }
+}
+
+/// The number that the first process of `job` has, on every process.
+pub(crate) fn agree_on(job: &dyn Job, number: Option<usize>) -> Option<usize> {
+    let word = number.map_or(0, |number| number + 1).to_le_bytes();
+    usize::from_le_bytes(word.map(|byte| job.agree(byte))).checked_sub(1)
 }
 
 /// Does `one` for each of the runs in turn, unless one of them ends so that the others are given

@@ -24,7 +24,10 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (INTERNAL, "internal or I/O error, or a rank died or hung"),
     (USAGE, "the command line is wrong"),
     (CHECK_FAILED, "a verification failed: data arrived wrong"),
-    (PARTIAL, "finished partly: the budget was spent, or a case could not be run"),
+    (
+        PARTIAL,
+        "finished partly: the budget was spent, a case could not be run, or a unit was given up",
+    ),
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
     (OFF, "regression, violated guideline, failed reproduction, or unhealthy machine"),
@@ -81,6 +84,16 @@ pub(crate) fn code_of_signal(name: &str) -> u8 {
         "SIGTERM" => SIGTERM,
         "SIGHUP" => SIGHUP,
         _ => INTERNAL,
+    }
+}
+
+/// The signal that `code` tells of, if it does.
+pub(crate) fn signal_of(code: u8) -> Option<&'static str> {
+    match code {
+        SIGINT => Some("SIGINT"),
+        SIGTERM => Some("SIGTERM"),
+        SIGHUP => Some("SIGHUP"),
+        _ => None,
     }
 }
 

@@ -39,6 +39,7 @@ const OPERATION_NS_PER_BYTE: f64 = 0.25;
 const CHECKS_NS_PER_BYTE: f64 = 4.0;
 
 /// Selected kernels with their cases, and the ranks that they are for.
+#[derive(Clone)]
 pub(crate) struct Prepared {
     pub(crate) topology: Topology,
     pub(crate) bind: Binding,
@@ -321,7 +322,7 @@ fn labelled(text: &str, labels: &[&str]) -> Result<Vec<u64>, String> {
 }
 
 /// Planned cases of one kernel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct KernelPlan {
     /// The kernel.
     pub(crate) info: &'static KernelInfo,

@@ -264,11 +264,41 @@ impl ResultFile {
         Ok(Self { path, file })
     }
 
+    /// Opens the file `path`, which may be there already, and makes it and the folders above it if not.
+    pub(crate) fn kept_at(path: PathBuf) -> anyhow::Result<Self> {
+        let cannot = || cannot_make(&path);
+        let folder = make_folder(&path).with_context(cannot)?;
+        let file = File::options().read(true).append(true).create(true).open(&path);
+        let file = file.with_context(cannot)?;
+        // Or a power cut would take the name.
+        File::open(folder).and_then(|folder| folder.sync_all()).with_context(cannot)?;
+        Ok(Self { path, file })
+    }
+
     /// Opens the file `path` once more, if another process has made it and it holds a record.
     #[cfg(feature = "mpi")]
     pub(crate) fn of_rank(path: &Path) -> Option<Self> {
         let file = path.is_file().then(|| File::options().read(true).append(true).open(path));
         Some(Self { path: path.into(), file: file?.ok()? })
+    }
+
+    /// The same file, also for writing.
+    pub(crate) fn once_more(&self) -> anyhow::Result<Self> {
+        Ok(Self { path: self.path.clone(), file: self.file.try_clone()? })
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Writes `records` behind all others.
+    pub(crate) fn append(&self, records: &[Record]) -> anyhow::Result<()> {
+        let mut text = Vec::new();
+        JSONL.write(records, &mut text)?;
+        let mut writer = self.writer()?;
+        writer.write_all(&text)?;
+        Ok(writer.flush()?)
     }
 
     /// The path that the file gets with its first record.
@@ -322,7 +352,7 @@ pub(crate) fn create_new(path: &Path) -> anyhow::Result<File> {
 /// Opens `path`, a new file that `make` makes in its folder or else one under its name.
 fn open(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> anyhow::Result<File> {
     let name = path.display();
-    let cannot = || format!("cannot make the result file {name} (name another with --out)");
+    let cannot = || cannot_make(path);
     let is_special = |kind: FileType| kind.is_fifo() || kind.is_char_device();
     if path.metadata().is_ok_and(|data| is_special(data.file_type())) {
         return File::options().append(true).open(path).with_context(cannot);
@@ -333,11 +363,21 @@ fn open(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> anyhow::Result
              --out)"
         )));
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(cannot)?;
+    let folder = make_folder(path).with_context(cannot)?;
     let named = |_| File::options().read(true).append(true).create_new(true).open(path);
     make(folder).or_else(named).with_context(cannot)
+}
+
+fn cannot_make(path: &Path) -> String {
+    format!("cannot make the result file {} (name another with --out)", path.display())
+}
+
+/// Makes the folder of the file `path`, and those above it.
+fn make_folder(path: &Path) -> io::Result<&Path> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    Ok(folder)
 }
 
 /// A new file in `folder` that has no name.

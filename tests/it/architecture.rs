@@ -64,8 +64,9 @@ const RULES: &[[&str; 3]] = &[
         "",
         "SystemTime::now",
         "comet/src/experiment.rs comet-run/src/command/import.rs \
-         comet-run/src/command/launches.rs comet-run/src/command/merge.rs \
-         comet-run/src/command/run.rs comet-run/src/execute.rs comet-run/src/results.rs",
+         comet-run/src/command/launches.rs comet-run/src/command/merge.rs comet-run/src/command/run.rs \
+         comet-run/src/command/suite/ comet-run/src/execute.rs comet-run/src/results.rs \
+         comet-run/src/suite/journal.rs",
     ],
     ["", "clock_gettime", "comet-mpi/ comet-shm/"],
     // The command line holds values only.

@@ -466,6 +466,11 @@ pub(crate) fn try_send(name: &str, pid: u32) {
     try_kill(name, &pid.to_string());
 }
 
+/// Sends the signal `name` to all processes of a group that may have ended.
+pub(crate) fn try_send_to_group(name: &str, group: u32) {
+    try_kill(name, &format!("-{group}"));
+}
+
 /// Sends the signal `name` to all processes of a group, as a terminal does.
 pub(crate) fn send_to_group(name: &str, group: u32) {
     kill(name, &format!("-{group}"));

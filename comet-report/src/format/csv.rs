@@ -43,7 +43,11 @@ impl<W: Write> RecordSink for Rows<W> {
                 }
                 self.write(point)?;
             }
-            Record::Launch(_) | Record::Model(_) | Record::Event(_) | Record::End(_) => (),
+            Record::Launch(_)
+            | Record::Model(_)
+            | Record::Event(_)
+            | Record::End(_)
+            | Record::Unit(_) => (),
         }
         Ok(())
     }

@@ -47,7 +47,7 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
         }
         Record::Model(model) => write_model(model, out),
         Record::End(end) => verdict.write(end, out),
-        Record::Run(_) | Record::Launch(_) | Record::Event(_) => Ok(()),
+        Record::Run(_) | Record::Launch(_) | Record::Event(_) | Record::Unit(_) => Ok(()),
     })
 }
 

@@ -129,7 +129,9 @@ impl<L: Layout> Blocks<L> {
                 format!("{rest}# note: {reason}\n{}", self.layout.end())
             }
             Record::End(_) => self.layout.close() + self.layout.end(),
-            Record::Launch(_) | Record::Model(_) | Record::Event(_) => String::new(),
+            Record::Launch(_) | Record::Model(_) | Record::Event(_) | Record::Unit(_) => {
+                String::new()
+            }
         }
     }
 

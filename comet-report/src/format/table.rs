@@ -105,7 +105,7 @@ impl<W: Write> RecordSink for TableWriter<W> {
         }
         let text = match record {
             Record::Run(run) => self.run(run),
-            Record::Launch(_) => String::new(),
+            Record::Launch(_) | Record::Unit(_) => String::new(),
             Record::Model(model) => self.model(model),
             Record::Event(event) => self.event(event),
             Record::Point(point) => {

@@ -3,7 +3,7 @@
 //! A file holds one `run`, then points, models and events in the order in which they happened, and
 //! last an `end`; one that was killed has no `end` and is valid all the same. Files concatenate.
 //! Where ranks were started several times, `launch` lines precede the points: what each launch
-//! measured, with its samples.
+//! measured, with its samples. Between the runs of a suite stand `unit` lines, its journal.
 //! Times, lengths and rates carry their unit in their name, or in that of the object around them.
 //! What was not measured is `null`. Readers ignore fields that they do not know.
 
@@ -15,6 +15,7 @@ mod outcome;
 mod params;
 mod point;
 mod run;
+mod unit;
 
 pub(crate) use kernel::Over;
 pub use kernel::{AxisFacts, KernelFacts, SeriesFacts};
@@ -26,6 +27,7 @@ pub(crate) use params::{BUFFERS, GRAPH, LAYOUT, MESH, RANKS, buffers, graph, lay
 pub use params::{Param, Params};
 pub use point::*;
 pub use run::*;
+pub use unit::*;
 
 use std::fmt;
 
@@ -36,7 +38,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 11;
+pub const SCHEMA_MINOR: u32 = 12;
 
 /// Text of a point: one that the program itself has is not copied.
 pub(crate) type Text = std::borrow::Cow<'static, str>;
@@ -59,6 +61,8 @@ pub enum Record {
     Event(Event),
     /// End of the run.
     End(Box<End>),
+    /// A step of a unit of a suite; it stands between runs. Since minor version 12.
+    Unit(Box<Unit>),
 }
 
 /// Something worth knowing that is no measurement: a warning about the machine, a lost rank.
@@ -255,7 +259,7 @@ mod tests {
         let schema: serde_json::Value = serde_json::from_str(JSON_SCHEMA).unwrap();
         let kinds = schema["oneOf"].as_array().unwrap().iter();
         let names: Vec<_> = kinds.map(|kind| &kind["properties"]["type"]["const"]).collect();
-        assert_eq!(names, ["run", "launch", "point", "model", "event", "end"]);
+        assert_eq!(names, ["run", "launch", "point", "model", "event", "end", "unit"]);
     }
 
     #[test]

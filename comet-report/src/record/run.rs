@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{KernelFacts, Machine};
+use super::{KernelFacts, Machine, OfSuite};
 
 /// Facts needed to understand and to repeat a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct Run {
     /// The kernels of the plan. Since minor version 5.
     #[serde(default)]
     pub kernels: Vec<KernelFacts>,
+    /// The suite whose unit the run is; absent from other runs. Since minor version 12.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_suite: Option<OfSuite>,
 }
 
 /// The program that measured.

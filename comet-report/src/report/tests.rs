@@ -48,7 +48,7 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "time (t_quoted_ns of the CSV) is the one that the kernel is known by, for most the median \
              of slice medians",
             "<td>the median of slice medians<td>",
-            "run 00000000-0000-7000-8000-000000000001, comet.record/1.11",
+            "run 00000000-0000-7000-8000-000000000001, comet.record/1.12",
         ],
     );
     for id in ["figures", "laws", "points", "left-out", "environment", "method"] {

@@ -27,7 +27,7 @@ pub(crate) use measure::{
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;
-pub(crate) use suite::{SuiteCommand, SuiteImportArgs};
+pub(crate) use suite::{JournalArgs, SuiteCommand, SuiteImportArgs, SuiteRunArgs};
 
 /// Command lines to start from, as in `-h`.
 const FIRST: &str = "\

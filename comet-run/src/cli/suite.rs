@@ -15,7 +15,7 @@ pub(crate) enum SuiteCommand {
     /// Measure the entries of a suite file in turn, into one result file
     #[command(mut_arg("select", |file| of_suite(file)))]
     #[command(after_help = "Options win over the keys of the file.")]
-    Run(RunArgs),
+    Run(SuiteRunArgs),
     /// Check a suite file, and show the cases, time and memory of its entries
     #[command(mut_arg("select", |file| of_suite(file)))]
     #[command(after_help = "Options win over the keys of the file.")]
@@ -28,6 +28,32 @@ pub(crate) enum SuiteCommand {
     Import(SuiteImportArgs),
     /// Print the JSON schema of suite files, for editors
     Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SuiteRunArgs {
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) journal: JournalArgs,
+}
+
+/// Use of a result file that has units of the suite already.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Units")]
+pub(crate) struct JournalArgs {
+    /// Measure all units anew, into a file beside the one of --out, if that is there
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Attempts at a unit that may fail before it is given up
+    #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) attempts: u32,
+    /// Go on with a file that was begun in another environment: processor, system, tuning variables
+    #[arg(long)]
+    pub(crate) allow_env_diff: bool,
+    /// Start this command, and start it again while units are left and it does not end in order; {comet} stands for this program with its arguments, as in 'mpirun -n 4 {comet}'
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) launch: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! Jobs that `ab` and `launches` start: commands that measure, and write a result file each.
+//! Jobs that `ab`, `launches` and `suite run --launch` start: commands that measure.
 //!
 //! Each launch is a process group of its own, which ends with the launch.
 
@@ -83,15 +83,11 @@ impl Launch<'_> {
         let cannot = || format!("cannot write {}", self.log.display());
         let log = File::create(self.log).with_context(cannot)?;
         let mut command = Command::new(&program);
-        command.args(words).process_group(0);
+        command.args(words);
         command.env("COMET_OUT", self.out).env("COMET_SEED", self.seed.to_string());
         command.env("COMET_LAUNCHES", "1");
-        command.stdin(Stdio::null()).stdout(log.try_clone().with_context(cannot)?).stderr(log);
-        // Or a job would outlive this process, if that is killed.
-        comet_shm::bind_to_this_process(&mut command);
-        let child = command.spawn();
-        let child = child.with_context(|| format!("cannot start '{program}' (is it in PATH?)"))?;
-        Ok(Group(child))
+        command.stdout(log.try_clone().with_context(cannot)?).stderr(log);
+        Group::start(command, &program)
     }
 
     /// The runs in its result file.
@@ -131,11 +127,24 @@ pub(super) enum Ended {
 }
 
 /// A child with all of its processes, none of which stays when this value goes.
-struct Group(Child);
+pub(super) struct Group(Child);
 
 impl Group {
+    /// Starts `command`, called `name`, in a group of its own, without an input.
+    pub(super) fn start(mut command: Command, name: &str) -> anyhow::Result<Self> {
+        command.stdin(Stdio::null()).process_group(0);
+        // Or a job would outlive this process, if that is killed.
+        comet_shm::bind_to_this_process(&mut command);
+        let child = command.spawn();
+        Ok(Self(child.with_context(|| format!("cannot start '{name}' (is it in PATH?)"))?))
+    }
+
     /// Waits for the end of the child, or until a signal arrives; `None` if `timeout` is over first.
-    fn wait(&mut self, timeout: Duration, signals: &Signals) -> io::Result<Option<Ended>> {
+    pub(super) fn wait(
+        &mut self,
+        timeout: Duration,
+        signals: &Signals,
+    ) -> io::Result<Option<Ended>> {
         for _ in 0..n_steps(timeout) {
             if let Some(status) = self.0.try_wait()? {
                 return Ok(Some(Ended::Alone(status)));

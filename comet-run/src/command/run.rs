@@ -14,6 +14,7 @@ use comet_core::kernel::{KernelInfo, Profile, refusal};
 use comet_core::sync::StartSync;
 use comet_report::environment;
 use comet_report::format::{self, JSONL};
+use comet_report::record::OfSuite;
 use comet_report::recorder::{RunDescription, new_run_id};
 use comet_sim::machine::{Faults, Machine};
 use comet_stats::refine;
@@ -45,7 +46,15 @@ pub(super) fn measure(
     launcher: Option<&Launcher>,
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
-    measure_each(&[Task { args, entry: None }], None, launcher, conclude)
+    let task = Task { args, entry: None };
+    let open = |run_id: &str, started_at| {
+        Ok((ResultFile::create(args.output.out.as_deref(), run_id, started_at)?, ()))
+    };
+    let in_turn = |turns: &mut Turns<'_, '_>, mut planned: Vec<Planned>, ()| match planned.pop() {
+        Some(planned) => turns.measure(0, planned, None),
+        None => Ok(exit::NOTHING),
+    };
+    measure_each(std::slice::from_ref(&task), launcher, open, in_turn, conclude)
 }
 
 /// One of the selections that a job measures in turn, into one file.
@@ -56,9 +65,10 @@ pub(super) struct Task<'a> {
 }
 
 /// The runs of a task, and the settings of all of them.
-struct Planned {
-    prepared: Vec<Prepared>,
-    settings: Settings,
+#[derive(Clone)]
+pub(super) struct Planned {
+    pub(super) prepared: Vec<Prepared>,
+    pub(super) settings: Settings,
 }
 
 impl Task<'_> {
@@ -82,17 +92,19 @@ impl Task<'_> {
     }
 
     /// Start of a sentence about it.
-    fn of(&self) -> String {
+    pub(super) fn of(&self) -> String {
         self.entry.as_ref().map_or(String::new(), |(_, name)| format!("{name}: "))
     }
 }
 
-/// Measures `tasks` in turn as [`measure`] does, and starts none after a time of `limit`. The first has
-/// the outputs of all, and ranks that are the same for all.
-pub(super) fn measure_each(
-    tasks: &[Task<'_>],
-    limit: Option<Duration>,
+/// Measures `tasks` as [`measure`] does, by `in_turn`, which gets what was planned for each of them, and
+/// what the first process has found in the result file that `open` opens there. The first task has the
+/// outputs of all, and ranks that are the same for all.
+pub(super) fn measure_each<'a, F: Default>(
+    tasks: &'a [Task<'a>],
     launcher: Option<&Launcher>,
+    open: impl FnOnce(&str, SystemTime) -> anyhow::Result<(Option<ResultFile>, F)>,
+    in_turn: impl FnOnce(&mut Turns<'_, '_>, Vec<Planned>, F) -> anyhow::Result<u8>,
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
     let Some(Task { args: first, .. }) = tasks.first() else { return Ok(exit::NOTHING) };
@@ -109,9 +121,7 @@ pub(super) fn measure_each(
     let busy_cpus = before.into_inner().flatten();
     let started_at = SystemTime::now();
     let run_id = new_run_id(started_at);
-    let file = execute::on_first(&*job, || {
-        ResultFile::create(output.out.as_deref(), &run_id, started_at)
-    })?;
+    let (file, found) = execute::on_first(&*job, || open(&run_id, started_at))?;
     // Not before: a process that waits for others to join, or for the reader of a FIFO, has nothing
     // to lose by a signal.
     let signals = Signals::catch_before_ranks().context("cannot catch signals")?;
@@ -119,8 +129,15 @@ pub(super) fn measure_each(
     let settings = prepare::settings(&first.plan, &origin);
     let bench = Bench::new(world, launcher, backend, job, settings, signals);
     let mut bench = Bench { file, busy_cpus, ..bench };
-    let limit = limit.map(|limit| (started_at, limit));
-    let code = in_turn(tasks.iter().zip(prepared).collect(), &mut bench, &origin, (run_id, limit));
+    let mut turns = Turns {
+        tasks,
+        bench: &mut bench,
+        origin: &origin,
+        run_id: Cell::new(Some(run_id)),
+        told: RefCell::default(),
+        is_alone: tasks.len() == 1,
+    };
+    let code = in_turn(&mut turns, prepared, found);
     // Of a file without a run nothing is left.
     let path = bench.file.as_ref().and_then(ResultFile::kept);
     let code = code?;
@@ -132,56 +149,44 @@ pub(super) fn measure_each(
     Ok(code)
 }
 
-/// Measures tasks in turn with `bench`, the first run of which has the id `run_id`, and starts none once the
-/// time of `limit` is over, from its beginning on.
-fn in_turn<'a>(
-    tasks: Vec<(&'a Task<'a>, Planned)>,
-    bench: &mut Bench<'a>,
-    origin: &Origin,
-    (run_id, limit): (String, Option<(SystemTime, Duration)>),
-) -> anyhow::Result<u8> {
-    let first_id = Cell::new(Some(run_id));
-    let told = RefCell::default();
-    let mut code = exit::NOTHING;
-    let is_alone = tasks.len() == 1;
-    for (task, Planned { prepared, mut settings }) in tasks {
-        if let Some((start, limit)) = limit {
-            let left = limit.saturating_sub(start.elapsed().unwrap_or_default());
-            // All processes end together.
-            if bench.job.agree(u8::from(left.is_zero())) != 0 {
-                terminal::note(&format!(
-                    "note: {}not begun: the time of the suite is over",
-                    task.of()
-                ));
-                code = exit::worse(code, exit::PARTIAL);
-                break;
-            }
-            let left_ns = u64::try_from(left.as_nanos()).unwrap_or(u64::MAX);
-            settings.run_budget_ns = Some(settings.run_budget_ns.unwrap_or(left_ns).min(left_ns));
-        }
-        let launches = Launches::of(&task.args.plan, &settings, origin)?;
-        (bench.world, bench.settings) = (&task.args.plan.world, settings);
+/// The job on which tasks are measured in turn.
+pub(super) struct Turns<'t, 'a> {
+    tasks: &'a [Task<'a>],
+    pub(super) bench: &'t mut Bench<'a>,
+    origin: &'t Origin,
+    /// Id of the next run, if it is known already; the first one names the file too.
+    pub(super) run_id: Cell<Option<String>>,
+    /// Notes that were printed.
+    told: RefCell<BTreeSet<String>>,
+    is_alone: bool,
+}
+
+impl Turns<'_, '_> {
+    /// Measures what was `planned` for the task at `index`; returns the exit code.
+    pub(super) fn measure(
+        &mut self,
+        index: usize,
+        planned: Planned,
+        of_suite: Option<OfSuite>,
+    ) -> anyhow::Result<u8> {
+        let task = &self.tasks[index];
+        let Planned { prepared, settings } = planned;
+        let launches = Launches::of(&task.args.plan, &settings, self.origin)?;
+        (self.bench.world, self.bench.settings) = (&task.args.plan.world, settings);
         let runs = Runs {
             args: task.args,
-            bench,
-            origin,
-            first_id: &first_id,
-            told: &told,
-            machine: origin.machine().map(|file| &file.machine),
+            bench: self.bench,
+            origin: self.origin,
+            first_id: &self.run_id,
+            told: &self.told,
+            machine: self.origin.machine().map(|file| &file.machine),
             launches,
+            of_suite,
             hindrance: Cell::default(),
         };
-        if let Some((_, name)) = task.entry.as_ref().filter(|_| !task.args.output.quiet) {
-            terminal::note(name);
-        }
         let own = execute::for_each(prepared, |prepared| runs.measure(prepared))?;
-        let own = if own == exit::NOTHING { runs.explain_nothing(task, is_alone) } else { own };
-        code = exit::worse(code, own);
-        if exit::gives_up(own) {
-            break;
-        }
+        Ok(if own == exit::NOTHING { runs.explain_nothing(task, self.is_alone) } else { own })
     }
-    Ok(code)
 }
 
 /// Names the result file at `path`, unless it is a device.
@@ -230,6 +235,8 @@ struct Runs<'a> {
     /// The machine of a simulation.
     machine: Option<&'a Machine>,
     launches: Launches,
+    /// The suite whose unit it measures.
+    of_suite: Option<OfSuite>,
     /// The reason why the last run measured nothing that was asked for.
     hindrance: Cell<Option<String>>,
 }
@@ -321,6 +328,7 @@ impl Runs<'_> {
             config: self.config(launch, n_cpus),
             seed: self.machine.map(|machine| machine.noise.seed),
             labels: self.args.output.label.iter().cloned().collect(),
+            of_suite: self.of_suite.clone(),
             ..description
         }
     }

@@ -172,7 +172,8 @@ pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             return Err(files::without_run(path));
         }
         terminal::print(&validation_text(path, &validation))?;
-        let is_partial = validation.runs.iter().any(|run| run.end != Some(EndStatus::Complete));
+        let is_complete = |run: &RunSummary| run.end == Some(EndStatus::Complete) || run.is_replaced;
+        let is_partial = !validation.runs.iter().all(is_complete);
         if !validation.problems.is_empty() {
             code = exit::CHECK_FAILED;
         } else if is_partial && code == exit::OK {
@@ -194,8 +195,9 @@ fn run_text(run: &RunSummary) -> String {
     let id = run.run_id.as_deref().unwrap_or("without an id");
     let points = run.points;
     format!(
-        "run {id}: {} ({} points ok, {} skipped, {} failed, {} with a failed check)",
+        "run {id}: {}{} ({} points ok, {} skipped, {} failed, {} with a failed check)",
         run.ending(),
+        if run.is_replaced { ", replaced by a later attempt" } else { "" },
         points.ok,
         points.skipped,
         points.failed,

@@ -1,5 +1,8 @@
 //! `suite`: plans and runs suite files, and prints those that are built in.
 
+mod supervise;
+mod units;
+
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -9,9 +12,8 @@ use comet_core::words::count;
 
 use super::files;
 use super::plan;
-use super::run::{self, Task};
 use crate::backend;
-use crate::cli::{PlanArgs, RunArgs, SuiteCommand, SuiteImportArgs};
+use crate::cli::{PlanArgs, SuiteCommand, SuiteImportArgs, SuiteRunArgs};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
@@ -46,24 +48,19 @@ fn read(args: &PlanArgs, name: &str) -> anyhow::Result<Suite> {
     suite::read(&args.select.concat(), &flags)
 }
 
-/// Measures the entries in turn.
-fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let Suite { entries, limit, .. } = read(&args.plan, "run")?;
-    let n = entries.len();
-    let tasks: Vec<Task<'_>> = (entries.iter().enumerate())
-        .map(|(index, entry)| {
-            let varied = entry.varied.iter().map(|axis| format!(", varied: {axis}"));
-            let varied: String = varied.collect();
-            let name = format!("entry {} ({} of {n}{varied})", entry.id, index + 1);
-            Task { args: &entry.args, entry: Some((entry, name)) }
-        })
-        .collect();
-    run::measure_each(&tasks, limit, launcher, |_, _, code| Ok(code))
+/// Measures the units of a suite, or has a command do that.
+fn run(args: &SuiteRunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
+    // A fault of the file is told before anything is started.
+    let suite = read(&args.run.plan, "run")?;
+    match &args.journal.launch {
+        Some(command) => supervise::supervise(command, args, launcher),
+        None => units::measure(&suite, args, launcher),
+    }
 }
 
 /// Prints the plan of all entries, and starts and joins nothing.
 fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    let Suite { name, about, entries, limit } = read(args, "plan")?;
+    let Suite { name, about, entries, limit, .. } = read(args, "plan")?;
     let world = &entries[0].args.plan.world;
     let backend = backend::find(world, launcher)?;
     let origin = backend.origin(world, launcher)?;

@@ -4,9 +4,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
-use comet_core::kernel::{Axis, KernelInfo};
+use clap::parser::ValueSource;
+use clap::{Arg, Args as _, Command, CommandFactory as _, FromArgMatches as _};
+use comet_core::kernel::{Axis, HOPS, KernelInfo, LENGTH_BYTES, LOCAL_N, THREADS, VECTOR_LENGTH};
 
+use super::effective::Flags;
 use super::table::{Item, Table};
 use crate::catalogue;
 use crate::cli::{self, Cli, RunArgs};
@@ -29,7 +31,13 @@ pub(super) const OF_STOP: [(&str, &str); 6] = [
     ("run", "run"),
 ];
 /// Options that are another way to write an axis.
-const SHORTHANDS: [&str; 6] = ["sizes", "vector_lengths", "local_n", "hops", "threads", "axis"];
+const OF_AXES: [(&str, &Axis); 5] = [
+    ("sizes", &LENGTH_BYTES),
+    ("vector_lengths", &VECTOR_LENGTH),
+    ("local_n", &LOCAL_N),
+    ("hops", &HOPS),
+    ("threads", &THREADS),
+];
 /// Headings of the options that a suite file has; the others are of one call of the program.
 const HEADINGS: [&str; 4] = ["Ranks", "Cases", "Effort", "Method"];
 
@@ -42,7 +50,10 @@ pub(crate) struct Keys {
 
 impl Keys {
     pub(crate) fn new() -> Self {
-        let command = Cli::command().mut_subcommand("run", |run| run.args_override_self(true));
+        // Those of the journal are no keys, but stand among the options of the user.
+        let command = Cli::command().mut_subcommand("run", |run| {
+            cli::JournalArgs::augment_args(run).args_override_self(true)
+        });
         Self { command, axes: catalogue::axes() }
     }
 
@@ -53,7 +64,8 @@ impl Keys {
             |arg: &&Arg| arg.get_help_heading().is_some_and(|heading| HEADINGS.contains(&heading));
         let keyed = run.filter(is_shared).filter_map(|arg| {
             let key = arg.get_long()?.replace('-', "_");
-            (!SHORTHANDS.contains(&&*key)).then_some((key, arg))
+            let is_of_axes = key == "axis" || OF_AXES.iter().any(|(id, _)| *id == key);
+            (!is_of_axes).then_some((key, arg))
         });
         keyed.collect()
     }
@@ -106,6 +118,36 @@ impl Keys {
         self.parse(&["comet".to_owned(), word], &[])
             .map(|_| ())
             .map_err(|error| item.place.refuse(sentence(&error, key)))
+    }
+
+    /// The keys that `flags` of the user give, and those that the environment gives.
+    pub(super) fn given(&mut self, flags: &[OsString]) -> Result<Flags, clap::Error> {
+        let words = ["comet-run", "run"].into_iter().map(OsString::from);
+        let matches = self.command.try_get_matches_from_mut(words.chain(flags.iter().cloned()))?;
+        let Some(matches) = matches.subcommand_matches("run") else { return Ok(Flags::default()) };
+        let raw = |id: &str| -> Vec<String> {
+            let raw = matches.get_raw(id).into_iter().flatten();
+            raw.map(|value| value.to_string_lossy().into_owned()).collect()
+        };
+        let mut found = Flags::default();
+        for (key, arg) in self.options() {
+            let id = arg.get_id().as_str();
+            let of = match matches.value_source(id) {
+                Some(ValueSource::CommandLine) => &mut found.options,
+                Some(ValueSource::EnvVariable) => &mut found.variables,
+                _ => continue,
+            };
+            of.insert(key, raw(id).join(","));
+        }
+        let named = raw("axis").into_iter();
+        let named = named.filter_map(|word| {
+            let (name, values) = word.split_once('=')?;
+            Some((name.to_owned(), values.to_owned()))
+        });
+        let short =
+            OF_AXES.iter().filter_map(|(id, axis)| Some((axis.name.to_owned(), raw(id).pop()?)));
+        found.axes = named.chain(short).collect();
+        Ok(found)
     }
 
     /// The arguments of `run` in `words`, and behind them in `flags` of the user.

@@ -10,7 +10,9 @@
 //! a suite file knows. Every value is read by the reader of its option, before a rank is started.
 
 pub(crate) mod builtin;
+mod effective;
 pub(crate) mod import;
+pub(crate) mod journal;
 mod keys;
 mod layouts;
 pub(crate) mod schema;
@@ -30,6 +32,7 @@ use crate::cli::values::parse_positive_time;
 use crate::exit;
 use crate::paths;
 use crate::selection;
+use effective::{Flags, Written};
 use keys::{Keys, OF_DEFAULTS, OF_ENTRY, OF_STOP, VARY};
 use layouts::Datatypes;
 use table::{Item, Place, Table, Tables};
@@ -40,6 +43,9 @@ const FORMAT: &str = "1";
 const MAX_DEPTH: usize = 16;
 /// Start of the names of built-in files.
 const BUILT_IN: &str = "builtin:";
+/// Refusal of an entry without a kernel.
+const NO_KERNEL: &str =
+    "an entry without a kernel (write kernel = \"NAME\"; comet-run list has all)";
 /// Words of the key [`VARY`]: each list of values in turn, the others at their first one, or all together.
 const VARIED: [&str; 2] = ["one", "all"];
 
@@ -50,6 +56,8 @@ pub(crate) struct Suite {
     /// Its contents in a phrase.
     pub(crate) about: String,
     pub(crate) entries: Vec<Entry>,
+    /// The effective suite: a file without includes that measures the same without options.
+    pub(crate) lines: Vec<String>,
     /// Time after which no further entry is started.
     pub(crate) limit: Option<Duration>,
 }
@@ -120,10 +128,14 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
     let word = |key: &str| head.get(key).map(Item::word);
     let stem = || Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let suite = word("name").or_else(stem).unwrap_or_else(|| name.to_owned());
+    let given =
+        reader.keys.given(flags).map_err(|error| exit::usage(keys::sentence(&error, "")))?;
     let mut entries: Vec<Entry> = Vec::new();
+    let mut written = Vec::new();
     let mut ids: BTreeMap<String, Place> = BTreeMap::new();
     for raw in std::mem::take(&mut reader.raw) {
-        let of_entry = reader.lower(&suite, raw, flags)?;
+        let (of_entry, own) = reader.lower(&suite, raw, flags, &given)?;
+        written.extend(own);
         let Some(Entry { id, place, args, .. }) = of_entry.first() else { continue };
         if let Some(other) = ids.insert(id.clone(), place.clone()) {
             return Err(place.refuse(format_args!(
@@ -140,12 +152,15 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
             "measures nothing (write [[measure]] with kernel = \"NAME\", or include others)";
         return Err(exit::usage(format!("{name} {reason}")));
     }
+    let word_of_limit = limit.as_ref().map(Item::word);
+    let lines = effective::lines(&suite, word_of_limit.as_deref(), written);
     let limit = limit
         .map(|item| parse_positive_time(&item.word()).map_err(|reason| item.place.refuse(reason)));
     Ok(Suite {
         name: suite,
         about: word("about").unwrap_or_default(),
         entries,
+        lines,
         limit: limit.transpose()?,
     })
 }
@@ -216,59 +231,83 @@ impl Reader {
         Ok((head, limit))
     }
 
-    /// The runs of an entry of `suite`, one for each axis that it varies alone.
-    fn lower(&mut self, suite: &str, raw: Raw, flags: &[OsString]) -> anyhow::Result<Vec<Entry>> {
+    /// The keys `given` that have an effect on kernels with `axes`, as the effective suite has them.
+    fn written_keys(&self, given: &Table, axes: &[&str]) -> BTreeMap<String, String> {
+        let has_effect = |key: &str| {
+            let is_option = !self.keys.is_axis(key) && !OF_ENTRY.contains(&key);
+            is_option || axes.contains(&key) || key == VARY
+        };
+        let written = given.iter().filter(|(key, _)| has_effect(key));
+        written.map(|(key, item)| (key.clone(), item.word())).collect()
+    }
+
+    /// The runs of an entry of `suite`, one for each axis that it varies alone, with the user's `flags`,
+    /// which give the keys of `by_flags`; and the entry as the effective suite has it.
+    fn lower(
+        &mut self,
+        suite: &str,
+        raw: Raw,
+        flags: &[OsString],
+        by_flags: &Flags,
+    ) -> anyhow::Result<(Vec<Entry>, Vec<Written>)> {
         let Raw { place, own, layer } = raw;
-        let kernel = own.get("kernel").ok_or_else(|| {
-            place.refuse(
-                "an entry without a kernel (write kernel = \"NAME\"; comet-run list has all)",
-            )
-        })?;
+        let kernel = own.get("kernel").ok_or_else(|| place.refuse(NO_KERNEL))?;
         let kernels = kernels(kernel)?;
         let axes = self.keys.axes_of(&kernels);
         self.keys.admit(&own, &OF_ENTRY, &axes, &format!("an entry of {}", kernel.word()))?;
         let id = own.get("id").unwrap_or(kernel).word();
         let mut given = layer.given;
         given.extend(own.clone());
-        let is_by_turns = match given.get(VARY).map(|item| (item.word(), &item.place)) {
-            None => false,
-            Some((word, _)) if VARIED.contains(&&*word) => word == VARIED[0],
-            Some((word, place)) => {
-                let known = VARIED.join(" or ");
-                return Err(place.refuse(format_args!("'{word}' for vary: it is {known}")));
-            }
-        };
+        let is_by_turns = is_by_turns(&given)?;
         let mut words: Vec<String> = kernel.values.clone();
-        let labels = layer
-            .labels
-            .into_iter()
-            .chain([("suite".into(), suite.to_owned()), ("entry".into(), id.clone())]);
+        let of_suite = [("suite".into(), suite.to_owned())];
+        let labels = layer.labels.clone().into_iter().chain(of_suite);
         words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
         let mut of_axes: Vec<(String, Item)> = Vec::new();
+        let keys = self.written_keys(&given, &axes);
         let mut places = BTreeMap::new();
         for (key, item) in given {
             places.insert(key.clone(), item.place.clone());
             if axes.contains(&&*key) || key == layouts::KEY {
-                of_axes.push((key, item));
+                // The values of the command line stand behind, and win.
+                if !by_flags.axes.contains_key(&key) && !by_flags.options.contains_key(&key) {
+                    of_axes.push((key, item));
+                }
             } else if !OF_ENTRY.contains(&&*key) && !self.keys.is_axis(&key) {
                 words.push(keys::option(&key, &item));
             }
         }
-        let lists =
-            of_axes.iter().filter(|(key, item)| item.is_several(key)).map(|(key, _)| key.clone());
-        let varied: Vec<Option<String>> = match lists.collect::<Vec<_>>() {
-            lists if is_by_turns && !lists.is_empty() => lists.into_iter().map(Some).collect(),
-            _ => vec![None],
+        let varied = turns(&of_axes, is_by_turns);
+        // With values of the command line an entry by turns is no entry of a file any more.
+        let is_apart = is_by_turns
+            && (axes.iter().any(|axis| by_flags.axes.contains_key(*axis))
+                || by_flags.options.contains_key(layouts::KEY));
+        let write = |id: &str, keys| Written {
+            id: id.to_owned(),
+            kernels: kernel.values.clone(),
+            labels: layer.labels.clone(),
+            keys: by_flags.over(keys, &axes),
         };
+        let mut written = Vec::new();
         let mut entries = Vec::new();
         for varied in varied {
+            let mut own_axes = BTreeMap::new();
             let mut words = words.clone();
-            words.extend(varied.iter().map(|key| format!("--label=varied={key}")));
+            let (id, label) = match &varied {
+                Some(axis) if is_apart => (format!("{id}.{axis}"), None),
+                label => (id.clone(), label.clone()),
+            };
+            words.push(format!("--label=entry={id}"));
+            words.extend(label.iter().map(|key| format!("--label=varied={key}")));
             for (key, item) in &of_axes {
                 let is_held = varied.as_ref().is_some_and(|varied| varied != key);
                 let values = if is_held { item.first(key).word() } else { item.word() };
                 let option = if key == layouts::KEY { "" } else { "axis=" };
                 words.push(format!("--{option}{key}={values}"));
+                own_axes.insert(key.clone(), values);
+            }
+            if is_apart {
+                written.push(write(&id, effective::by_turns(keys.clone(), &own_axes)));
             }
             let mut args = self
                 .keys
@@ -276,11 +315,33 @@ impl Reader {
                 .map_err(|error| place.refuse(keys::sentence(&error, "")))?;
             // Behind the kernels stands what selected the suite.
             args.plan.select.truncate(kernel.values.len());
-            let (id, place, places) = (id.clone(), place.clone(), places.clone());
-            entries.push(Entry { id, varied, args, place, places });
+            let (place, places) = (place.clone(), places.clone());
+            entries.push(Entry { id, varied: label, args, place, places });
         }
-        Ok(entries)
+        if !is_apart {
+            written.push(write(&id, keys));
+        }
+        Ok((entries, written))
     }
+}
+
+/// True if an entry with the keys `given` varies its axes by turns.
+fn is_by_turns(given: &Table) -> anyhow::Result<bool> {
+    match given.get(VARY).map(|item| (item.word(), &item.place)) {
+        None => Ok(false),
+        Some((word, _)) if VARIED.contains(&&*word) => Ok(word == VARIED[0]),
+        Some((word, place)) => {
+            let known = VARIED.join(" or ");
+            Err(place.refuse(format_args!("'{word}' for vary: it is {known}")))
+        }
+    }
+}
+
+/// The axis that each run of an entry varies alone, of those with several values.
+fn turns(of_axes: &[(String, Item)], is_by_turns: bool) -> Vec<Option<String>> {
+    let lists = of_axes.iter().filter(|(key, item)| item.is_several(key));
+    let lists: Vec<_> = lists.map(|(key, _)| Some(key.clone())).collect();
+    if is_by_turns && !lists.is_empty() { lists } else { vec![None] }
 }
 
 /// The kernels that the key `kernel` names.

@@ -75,6 +75,42 @@ fn every_built_in_file_can_be_planned() {
     }
 }
 
+/// Kernels and settings of each run of `suite`.
+fn plans(suite: &Suite) -> Vec<String> {
+    suite.entries.iter().map(|entry| format!("{:?}", entry.args.plan)).collect()
+}
+
+#[test]
+fn the_effective_suite_is_a_file_that_measures_the_same_without_options() {
+    let check = |test: &str, name: &str, folder: &Path, flags: &str| {
+        let words: Vec<OsString> = flags.split_whitespace().map(Into::into).collect();
+        let suite = read(&folder.join(name).display().to_string(), &words).unwrap();
+        let files =
+            Files::new(&format!("effective-{test}"), &[("a.toml", &suite.lines.join("\n"))]);
+        let again = files.read("a.toml", "").unwrap();
+        assert_eq!(again.lines, suite.lines, "{name} {flags}");
+        assert_eq!(again.limit, suite.limit);
+        // The environment of the tests gives no values.
+        assert_eq!(plans(&again), plans(&suite), "{name} {flags}");
+    };
+    for name in builtin::names() {
+        check(name, &format!("builtin:{name}"), Path::new(""), "");
+        check(
+            name,
+            &format!("builtin:{name}"),
+            Path::new(""),
+            "-t sim -n 3 --rules osu --samples 7",
+        );
+    }
+    let text =
+        "include = 'more.toml'\n[machine]\n'a \"key\"' = 'x'\n[stop]\nrun = '2s'\ncase = '1s'\n";
+    let more = "[defaults]\nlength_bytes = '8,16'\nwarm_up = 3\n[[measure]]\nid = 'turns'\n\
+                kernel = ['imb/bcast', 'imb/reduce']\nvary = 'one'\nprocs = ['max', 2]\nroot = 'first,rotate'\n\
+                [[measure]]\nkernel = 'barrier'\n";
+    let files = Files::new("effective-of", &[("a.toml", text), ("more.toml", more)]);
+    check("layers", "a.toml", &files.0, "-t sim -n 4");
+}
+
 #[test]
 fn an_entry_is_a_command_line() {
     let text = "name = 'n'\n[machine]\nnetwork = 'ndr 200'\n[defaults]\nrules = 'osu'\nwarm_up = 5\n\
