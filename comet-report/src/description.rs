@@ -12,8 +12,8 @@ use uuid::{NoContext, Timestamp, Uuid};
 use crate::environment::{Environment, noise};
 use crate::fingerprint::{fingerprint, sha256_hex};
 use crate::record::{
-    self, Clock, ClockGaps, ClockOffset, Hops, KernelFacts, Launcher, Machine, Noise, OfSuite, RankEntry,
-    Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
+    self, Clock, ClockGaps, ClockOffset, Hops, KernelFacts, Launcher, Machine, Noise, OfSuite,
+    RankEntry, Run, SCHEMA, SCHEMA_MINOR, Suite, Transport, World, timestamp,
 };
 
 /// Facts about a run that the driver does not know.

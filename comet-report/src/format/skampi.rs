@@ -81,7 +81,9 @@ impl Results {
             }
             Record::Point(point) => self.point(point),
             Record::End(end) => self.close() + &ending(end),
-            Record::Launch(_) | Record::Model(_) | Record::Event(_) => String::new(),
+            Record::Launch(_) | Record::Model(_) | Record::Event(_) | Record::Unit(_) => {
+                String::new()
+            }
         }
     }
 

@@ -172,7 +172,8 @@ pub(crate) fn validate(args: &ValidateArgs) -> anyhow::Result<u8> {
             return Err(files::without_run(path));
         }
         terminal::print(&validation_text(path, &validation))?;
-        let is_complete = |run: &RunSummary| run.end == Some(EndStatus::Complete) || run.is_replaced;
+        let is_complete =
+            |run: &RunSummary| run.end == Some(EndStatus::Complete) || run.is_replaced;
         let is_partial = !validation.runs.iter().all(is_complete);
         if !validation.problems.is_empty() {
             code = exit::CHECK_FAILED;
