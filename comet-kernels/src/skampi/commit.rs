@@ -47,6 +47,9 @@ const LAYOUTS: [&str; 11] = [
     "mixed",
 ];
 
+/// Memory of a block in the list of a type.
+const BYTES_OF_BLOCK: u64 = size_of::<[usize; 2]>() as u64;
+
 /// Constructor of the outermost type.
 static CONSTRUCTOR: Axis = Axis::choice(
     "constructor",
@@ -118,6 +121,8 @@ impl<T: Transport> Pattern<T> for Commit {
         ],
         series: &[Series::on_test_node("commit")],
         is_movable: false,
+        // A list of blocks has two words for each, and a block a byte at least.
+        bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(BYTES_OF_BLOCK),
         admits: |case, _| match datatype(case) {
             Some(_) => Ok(()),
             None => {
