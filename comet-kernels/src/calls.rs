@@ -504,6 +504,10 @@ impl<T: Transport> Calls<T> for Part<T> {
     #[inline]
     fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
         let at = (self.rank, self.n_ranks);
+        if packing.is_direct() {
+            let (t, call, buffers) = self.next(t);
+            return call.run(t, buffers);
+        }
         let Self { calls, packed: Some(packed), next, input, output, .. } = self else {
             return Ok(());
         };

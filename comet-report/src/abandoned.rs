@@ -74,15 +74,21 @@ pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<()
     Ok(())
 }
 
-/// Cuts `file` back to its last newline; returns the bytes that are left.
-pub(crate) fn cut_partial_line(mut file: &File) -> io::Result<Vec<u8>> {
+/// The whole lines of `file`, and the partial one behind them.
+pub(crate) fn lines_of(mut file: &File) -> io::Result<[Vec<u8>; 2]> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut text)?;
     let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    if end < text.len() {
-        text.truncate(end);
-        file.set_len(end as u64)?;
+    let partial = text.split_off(end);
+    Ok([text, partial])
+}
+
+/// Cuts `file` back to its last newline; returns the bytes that are left.
+fn cut_partial_line(file: &File) -> io::Result<Vec<u8>> {
+    let [text, partial] = lines_of(file)?;
+    if !partial.is_empty() {
+        file.set_len(text.len() as u64)?;
     }
     Ok(text)
 }

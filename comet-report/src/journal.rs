@@ -7,14 +7,14 @@
 //!   unit b begun · run … end · unit b stopped       counts, as what it is: partial
 //! ```
 
-mod conditions;
+pub(crate) mod conditions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 use std::time::SystemTime;
 
-use crate::abandoned::{CloseError, cut_partial_line};
+use crate::abandoned::{CloseError, lines_of};
 use crate::fingerprint::sha256_of_text;
 use crate::read::{ReadError, parse_lines};
 use crate::record::{
@@ -23,6 +23,8 @@ use crate::record::{
 
 pub use conditions::{Difference, differences};
 
+/// Start of every record of a result file.
+const RECORD: &[u8] = b"{\"type\":";
 /// Start of the reasons of runs that a signal has ended.
 const SIGNAL: &str = "SIG";
 
@@ -63,16 +65,21 @@ pub struct Past {
 }
 
 impl Journal {
-    /// The journal in `file`, open for reading and appending, whose partial last line is cut off first.
-    /// Errors name the file by its `path`.
+    /// The journal in `file`, open for reading and appending, whose partial last line is cut off if the file is
+    /// one of a suite. Errors name the file by its `path`.
     ///
     /// # Errors
     /// If the file cannot be read or written, or is no result file.
     pub fn resume(file: &File, path: &Path) -> Result<Self, CloseError> {
-        let text = cut_partial_line(file)
-            .map_err(|source| CloseError::Io { path: path.into(), source })?;
-        let records = parse_lines(&text).map_err(|error| error.of_file(path))?.records;
-        Ok(Self::of(&records))
+        let io_error = |source| CloseError::Io { path: path.into(), source };
+        let [text, partial] = lines_of(file).map_err(io_error)?;
+        let journal = Self::of(&parse_lines(&text).map_err(|error| error.of_file(path))?.records);
+        let is_record = partial.starts_with(RECORD) || RECORD.starts_with(&partial);
+        let is_empty = journal.is_empty && is_record;
+        if !partial.is_empty() && (is_empty || journal.n_steps > 0) {
+            file.set_len(text.len() as u64).map_err(io_error)?;
+        }
+        Ok(Self { is_empty, ..journal })
     }
 
     /// The journal of the file `path`, which another process may be writing.
@@ -156,8 +163,8 @@ impl Past {
     fn ended(&mut self, end: &End) {
         self.end = Some((end.status, end.points));
         let is_signal = |reason: &String| reason.starts_with(SIGNAL);
-        // The process that would have written the step has ended too.
-        if end.status == EndStatus::Partial && end.reason.as_ref().is_some_and(is_signal) {
+        // The process that would have written the step has ended too, by itself or by its guard.
+        if end.reason.as_ref().is_some_and(is_signal) {
             self.forgive();
         }
     }

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use crate::fingerprint::sha256_hex;
+use crate::journal::conditions;
 use crate::launches::{Concluded, carry};
 use crate::outside::{Place, Unfit, agrees};
 use crate::read::ReadError;
@@ -22,9 +23,10 @@ use crate::recorder::new_run_id;
 use crate::runs::RunRecords;
 use crate::words;
 
-/// Settings in which launches of one plan may differ: seeds, numbers of launches, and what the machine had
-/// to offer.
-const OPEN: [&str; 6] = ["launches", "merged", "order_seed", "over_s", "slices", "usable_cpus"];
+/// Settings in which launches of one plan may differ: seeds, numbers of launches, the time that was left, and
+/// what the machine had to offer.
+const OPEN: [&str; 7] =
+    ["launches", "merged", "order_seed", "over_s", "run_budget_ns", "slices", "usable_cpus"];
 
 /// Runs that are no launches of one run.
 #[derive(Debug, thiserror::Error)]
@@ -42,17 +44,17 @@ pub enum MergeError {
         /// That of the first.
         first: String,
     },
-    /// A run has another plan.
+    /// A run has another plan, or other conditions.
     #[error(
-        "{file} has another plan than {first_file}: {name} is {own} there, and {first} in the first \
-         (merge files of one command line)"
+        "{file} differs from {first_file}: {name} is {own} there, and {first} in the first \
+         (merge files of one command line on one machine)"
     )]
-    Plan {
+    Other {
         /// The file.
         file: String,
         /// The first file.
         first_file: String,
-        /// The setting.
+        /// The setting, or the condition of the times.
         name: String,
         /// Its value.
         own: String,
@@ -126,6 +128,7 @@ fn merge_runs(
         for earlier in &all[..number] {
             agrees(earlier, run).map_err(|unfit| MergeError::Unfit(name(), unfit))?;
         }
+        same_conditions(&all[0], run, (name(), file(&runs[0])))?;
     }
     let of_all = run_of_all(&all, runs, argv, now);
     let start = instant(&all[0]);
@@ -201,6 +204,15 @@ fn run_of_all(all: &[Box<Run>], runs: &[RunRecords], argv: &[String], now: Syste
     of_all
 }
 
+/// Succeeds if both runs were measured under the same conditions, or in simulation; `files` are theirs, that of
+/// `run` first.
+fn same_conditions(first: &Run, run: &Run, files: (String, String)) -> Result<(), MergeError> {
+    let difference = conditions::between(first, run).filter(|_| !first.clock.is_virtual);
+    let Some((name, [first, own])) = difference else { return Ok(()) };
+    let (file, first_file) = files;
+    Err(MergeError::Other { file, first_file, name, own, first })
+}
+
 /// Succeeds if both runs have the same settings; `files` are theirs, that of `run` first.
 fn same_plan(first: &Run, run: &Run, files: (String, String)) -> Result<(), MergeError> {
     let fixed = |run: &Run| -> BTreeMap<String, Value> {
@@ -220,7 +232,7 @@ fn same_plan(first: &Run, run: &Run, files: (String, String)) -> Result<(), Merg
         return Ok(());
     };
     let (file, first_file) = files;
-    Err(MergeError::Plan {
+    Err(MergeError::Other {
         file,
         first_file,
         own: value(&own, name),
@@ -297,7 +309,7 @@ mod tests {
         };
         check(
             other(|run| drop(run.config.insert("sizes".into(), json!("16")))),
-            "b.jsonl has another plan than a.jsonl: sizes is \"16\" there, and ",
+            "b.jsonl differs from a.jsonl: sizes is \"16\" there, and ",
         );
         check(other(|run| run.run_id = "a".into()), "b.jsonl: it left the results of the first");
         check(other(|run| run.world.size = 3), "b.jsonl: it ran on 3 ranks over ");

@@ -221,7 +221,7 @@ fn sk_62_files_of_one_command_line_are_merged() {
         merge 1.jsonl 2.jsonl -o 2.jsonl      => 2.jsonl is one of the result files, and would be overwritten
         merge 1.jsonl 2.jsonl -o 3.jsonl      => 3.jsonl is there already
         merge 1.jsonl 1.jsonl -o new.jsonl    => hold the same run
-        merge 1.jsonl other.jsonl -o new.jsonl => other.jsonl has another plan than 1.jsonl:
+        merge 1.jsonl other.jsonl -o new.jsonl => other.jsonl differs from 1.jsonl:
         merge 1.jsonl -o new.jsonl            => 2 values required
         "#,
     );

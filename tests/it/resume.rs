@@ -171,6 +171,13 @@ fn another_plan_program_or_transport_is_refused_with_the_difference() {
     refused("suite run a.toml -o run.jsonl", sentence);
     folder.write("text.jsonl", "no record\n");
     refused("suite run a.toml -o text.jsonl", "text.jsonl, line 1: ");
+    // Nor is anything of another's file cut off.
+    let torn = folder.read("run.jsonl") + "{\"type\":\"poi";
+    for (name, text) in [("bare.jsonl", "no record"), ("torn.jsonl", &*torn)] {
+        folder.write(name, text);
+        refused(&format!("suite run a.toml -o {name}"), &format!("{name} is there already, and"));
+        assert_eq!(folder.read(name), text);
+    }
 }
 
 /// A suite in the middle of its long unit, with `words` of its command line.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use crate::support::Folder;
 
 /// A value of a record as a word.
@@ -118,6 +120,23 @@ fn a_suite_file_measures_messages_of_its_own_datatypes() {
     }
 }
 
+/// A layout is packed for a kernel that can, and no reason for another one beside it, in either order.
+#[test]
+fn a_kernel_that_packs_is_measured_beside_one_that_does_not() {
+    let folder = Folder::new();
+    for (number, kernels) in ["comet/echo osu/bw", "osu/bw comet/echo"].iter().enumerate() {
+        let line = format!("{kernels} -t shm -n 2 --layout vector:1:2 -s 1Ki --samples 3 --hops 1");
+        folder.run(&format!("{line} --launches 1 --quiet --out {number}.jsonl"));
+        let records = folder.records(&format!("{number}.jsonl"));
+        let outcome =
+            |point: &Value| (text(&point["kernel"]).to_owned(), text(&point["status"]).to_owned());
+        let mut outcomes: Vec<_> = records.points().map(outcome).collect();
+        outcomes.sort();
+        let expected = [("bw", "skipped"), ("echo", "ok")];
+        assert_eq!(outcomes, expected.map(|(a, b)| (a.to_owned(), b.to_owned())), "{kernels}");
+    }
+}
+
 /// Results in the layout of `SKaMPI` itself, which come back from an import.
 #[test]
 fn results_are_printed_in_its_layout() {
@@ -153,5 +172,10 @@ fn sk_96_questions_are_answered_in_words() {
         .prints("pingpong_ssend_recv against pingpong_send_recv, on 2 ranks: slower (");
     folder.run("report r.jsonl -o page.html").success();
     assert!(folder.read("page.html").contains("<h3>Which mode of a message is the fastest?</h3>"));
+    // SK-33: in simulation ranks pack a layout by the same loops.
+    let layouts = "skampi/pingpong_send_recv --layout vector:8:16,packed:vector:8:16";
+    folder.run(&format!("{layouts} --machine dahu-opa -n 2 -s 64 --quiet --out l.jsonl"));
+    let shown = folder.run("show l.jsonl --questions").success();
+    shown.prints("\n# Does a datatype beat packing? (over sim)\npingpong_send_recv packed:vector:8:16 against pingpong_send_recv vector:8:16, on 2 ranks: the same at 64 B\n");
     folder.run("show r.jsonl --questions --format csv").code(2).notes("--questions goes with");
 }

@@ -44,6 +44,8 @@ pub(super) struct Stage<'a, T: Transport> {
 struct Laid<T> {
     arrangement: Arrangement,
     blocks: Blocks,
+    /// True if its kernel can pack.
+    is_packed: bool,
     /// `None` on ranks that take no part, and where ranks pack by loops of ours.
     t: Option<T>,
     /// Way in which messages are made of pieces.
@@ -196,10 +198,13 @@ impl<'a, T: Transport> Stage<'a, T> {
             return Ok(case);
         };
         let case = case.in_memory(&blocks);
-        let is_latest = |laid: &Laid<T>| laid.arrangement == arrangement && laid.blocks == blocks;
+        let is_packed = case.info.is_packed;
+        let is_latest = |laid: &Laid<T>| {
+            (laid.arrangement, laid.is_packed) == (arrangement, is_packed) && laid.blocks == blocks
+        };
         if !self.laid.as_ref().is_some_and(is_latest) {
             self.laid = None;
-            self.laid = Some(self.laid(arrangement, blocks, case.info.is_packed)?);
+            self.laid = Some(self.laid(arrangement, blocks, is_packed)?);
         }
         Ok(case)
     }
@@ -208,7 +213,7 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// pack, if the kernel `is_packed`.
     fn laid(&self, arrangement: Arrangement, blocks: Blocks, is_packed: bool) -> Result<Laid<T>> {
         let way = blocks.layouts().way();
-        let mut laid = Laid { arrangement, blocks, t: None, way, refusal: None };
+        let mut laid = Laid { arrangement, blocks, is_packed, t: None, way, refusal: None };
         let Some(part) = self.part(arrangement).filter(|_| way != Way::Packed) else {
             return Ok(laid);
         };

@@ -10,7 +10,7 @@ use super::refusal;
 use crate::collective::Element;
 use crate::collective::Graph;
 use crate::file::Folder;
-use crate::layout::{Blocks, Layouts, Way};
+use crate::layout::{Blocks, Layouts, MAX_ELEMENTS, Way};
 use crate::topology::Topology;
 use crate::words::count;
 
@@ -86,6 +86,12 @@ impl<'a> World<'a> {
         if layouts.differ() && is_one {
             return refuse("has messages of one layout, unlike");
         }
+        let most = MAX_ELEMENTS.saturating_mul(case.element().unwrap_or(Element::U8).bytes());
+        if case.length(&LENGTH_BYTES) > most {
+            return Err(format!(
+                "a layout has at most {MAX_ELEMENTS} elements (use messages of {most} bytes at most)"
+            ));
+        }
         self.blocks(case).map_or(Ok(()), |blocks| blocks.admit())
     }
 
@@ -101,10 +107,18 @@ impl<'a> World<'a> {
         data_bytes.map_or(*case, |data_bytes| case.with(&LENGTH_BYTES, data_bytes))
     }
 
-    /// Memory that one rank needs for `case`, in bytes.
+    /// Memory that one rank needs for `case`, in bytes: its messages with their gaps, and if it can pack them
+    /// those in one piece.
     pub fn bytes_per_rank(&self, case: &Case) -> u64 {
-        let in_memory = self.blocks(case).map_or(*case, |blocks| case.in_memory(&blocks));
-        (case.info.bytes_per_rank)(&in_memory, self)
+        let of = |case: &Case| (case.info.bytes_per_rank)(case, self);
+        let Some(blocks) = self.blocks(case) else { return of(case) };
+        let in_memory = of(&case.in_memory(&blocks));
+        if !case.info.is_packed {
+            return in_memory;
+        }
+        let data_bytes = blocks.data_bytes() as u64;
+        let packed = of(&case.with(&LENGTH_BYTES, data_bytes));
+        in_memory.saturating_add(packed).saturating_add(data_bytes.saturating_mul(2))
     }
 
     /// Refuses a case that exceeds the memory limit.

@@ -191,11 +191,37 @@ impl Datatype {
         }
     }
 
+    /// The kinds of its elements, each once, in the order in which they come.
+    pub(super) fn elements(&self) -> Vec<Element> {
+        match self {
+            Self::Element(element) => vec![*element],
+            Self::Struct(fields) => {
+                let mut kinds = Vec::new();
+                for kind in fields.iter().flat_map(|(_, _, of)| of.elements()) {
+                    if !kinds.contains(&kind) {
+                        kinds.push(kind);
+                    }
+                }
+                kinds
+            }
+            Self::Contiguous { of, .. }
+            | Self::Vector { of, .. }
+            | Self::Hvector { of, .. }
+            | Self::Indexed { of, .. }
+            | Self::Hindexed { of, .. }
+            | Self::IndexedBlock { of, .. }
+            | Self::Subarray { of, .. }
+            | Self::Resized { of, .. } => of.elements(),
+        }
+    }
+
     /// True if pieces of `n` of it, one behind the other, share a byte of memory.
     pub(super) fn overlap(&self, n: usize) -> bool {
         // Those behind lie over no other.
         let n_near = self.reach_bytes().div_ceil(self.extent_bytes().max(1)) + 1;
-        Self::contiguous(n.min(n_near), self.clone()).runs().overlap()
+        let near = Self::contiguous(n.min(n_near), self.clone());
+        // More bytes than there is room for are not looked at one by one.
+        near.size_bytes() > near.reach_bytes() || near.runs().overlap()
     }
 
     /// Largest of its counts, lengths and starts that MPI takes as an `int`.

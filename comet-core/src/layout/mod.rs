@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub use datatype::Datatype;
 pub use packing::Packing;
 pub use runs::Runs;
+pub use words::parts;
 
 use crate::collective::Element;
 use crate::pattern;
@@ -33,7 +34,7 @@ pub const EXTENT_BYTES: &str = "extent_bytes";
 pub const N_PIECES: &str = "n_pieces";
 
 /// The most elements that a layout names, and that a message without gaps has: those that a C integer holds.
-const MAX_ELEMENTS: usize = i32::MAX as usize;
+pub(crate) const MAX_ELEMENTS: usize = i32::MAX as usize;
 
 /// Form of a layout, of elements of one type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,6 +196,13 @@ impl Layout {
         }
     }
 
+    /// The kind of all elements of a type of the user's, if that is what it is and they are of one.
+    fn own_element(&self) -> Option<Element> {
+        let Form::Own(own) = &self.form else { return None };
+        let kinds = own.elements();
+        (kinds.len() == 1).then(|| kinds[0])
+    }
+
     /// True if its messages have the data of their length, but for what is no whole block.
     fn keeps_length(&self) -> bool {
         !matches!(self.form, Form::Vect { .. } | Form::Indx(_))
@@ -258,6 +266,24 @@ impl FromStr for Layout {
     }
 }
 
+/// Names of layouts, which are none of the user's.
+const BUILT_IN: [&str; 14] = [
+    "contiguous",
+    "cont",
+    "vector",
+    "hvector",
+    "indexed",
+    "hindexed",
+    "indexed_block",
+    "struct",
+    "subarray",
+    "resized",
+    "nested",
+    "mixed",
+    "vect",
+    "indx",
+];
+
 /// Sentence about a word that is no layout.
 const UNKNOWN: &str = "layouts are contiguous, vector:BLOCK:STRIDE, hvector:BLOCK:BYTES, indexed, hindexed, \
     indexed_block:BLOCK, struct, subarray, resized:BLOCK:EXTENT, nested:BLOCK:STRIDE, mixed, NAME=TYPE, and OSU's \
@@ -270,7 +296,15 @@ fn own(word: &str) -> Option<Result<(String, Datatype), String>> {
         !name.is_empty() && name.chars().all(is_letter)
     };
     let (name, datatype) = match word.split_once('=') {
-        Some((name, datatype)) if is_name(name) => (name, datatype),
+        Some((name, _)) if BUILT_IN.contains(&name) => {
+            return Some(Err(format!("{name} is a layout already (take another name)")));
+        }
+        Some((name, _)) if !is_name(name) => {
+            return Some(Err(format!(
+                "'{name}' is no name of a layout (use letters, digits, '_', '-' and '.')"
+            )));
+        }
+        Some((name, datatype)) => (name, datatype),
         _ if word.contains('(') => (word, word),
         _ => return None,
     };
@@ -313,7 +347,16 @@ impl Layouts {
         text: &str,
         indx: impl Fn(&str) -> Result<Layout, String>,
     ) -> Result<Vec<Self>, String> {
-        words::parts(text).into_iter().map(|text| Self::parse(text, &indx)).collect()
+        let list = words::parts(text).into_iter().map(|text| Self::parse(text, &indx));
+        let list: Vec<Self> = list.collect::<Result<_, _>>()?;
+        let sides: Vec<&Layout> = list.iter().flat_map(|of| [&of.sent, &of.received]).collect();
+        let has_other = |layout: &&&Layout| {
+            sides.iter().any(|other| other.word == layout.word && other.form != layout.form)
+        };
+        match sides.iter().find(has_other) {
+            Some(layout) => Err(format!("{layout} is two layouts (give each a name of its own)")),
+            None => Ok(list),
+        }
     }
 
     /// `[packed:|mpi_packed:]SENT[:to:RECEIVED]`.
@@ -356,8 +399,13 @@ impl Layouts {
 
     /// The blocks of a message of `length_bytes` of `element`.
     pub fn of(self: &Arc<Self>, length_bytes: usize, element: Element) -> Blocks {
-        let datatypes = [&self.sent, &self.received].map(|layout| layout.of(length_bytes, element));
-        Blocks { layouts: Arc::clone(self), datatypes, length_bytes, unit: element.bytes() }
+        // A layout beside a type of the user's has the elements of that.
+        let of_other = |other: &Layout| other.own_element().unwrap_or(element);
+        let elements = [of_other(&self.received), of_other(&self.sent)];
+        let datatypes =
+            [self.sent.of(length_bytes, elements[0]), self.received.of(length_bytes, elements[1])];
+        let units = elements.map(Element::bytes);
+        Blocks { layouts: Arc::clone(self), datatypes, length_bytes, units }
     }
 }
 
@@ -391,8 +439,8 @@ pub struct Blocks {
     /// Of the side that sends, and of the side that receives.
     datatypes: [Datatype; 2],
     length_bytes: usize,
-    /// Bytes of an element.
-    unit: usize,
+    /// Bytes of an element, likewise.
+    units: [usize; 2],
 }
 
 impl Blocks {
@@ -408,7 +456,18 @@ impl Blocks {
                 "a layout has at most {MAX_ELEMENTS} elements, a message {n} (use shorter ones)"
             ));
         }
-        let Layouts { sent, received, .. } = &*self.layouts;
+        let Layouts { sent, received, way } = &*self.layouts;
+        let kinds = self.datatypes.each_ref().map(Datatype::elements);
+        if *way == Way::Datatype && sent != received && (kinds[0] != kinds[1] || kinds[0].len() > 1)
+        {
+            let names = kinds
+                .map(|kinds| kinds.into_iter().map(Element::name).collect::<Vec<_>>().join(", "));
+            return Err(format!(
+                "{sent} sends elements of {}, and {received} receives {} (use the same kind of element on both \
+                 sides, or packed:{sent}:to:{received})",
+                names[0], names[1]
+            ));
+        }
         let [sent_bytes, received_bytes] = self.datatypes.each_ref().map(Datatype::size_bytes);
         if sent_bytes != received_bytes {
             return Err(format!(
@@ -417,14 +476,20 @@ impl Blocks {
                 self.length_bytes
             ));
         }
-        if let Some(layout) = [sent, received]
-            .into_iter()
-            .find(|layout| layout.overlaps(self.length_bytes, self.unit))
-        {
+        if *way == Way::PackedByLibrary && i32::try_from(sent_bytes).is_err() {
             return Err(format!(
-                "the blocks of {layout} overlap in {} bytes of elements of {} (take a longer stride or extent)",
-                self.length_bytes, self.unit
+                "MPI_Pack takes at most {} bytes, not {sent_bytes} (use shorter messages)",
+                i32::MAX
             ));
+        }
+        for (layout, unit) in [sent, received].into_iter().zip(self.units) {
+            if layout.overlaps(self.length_bytes, unit) {
+                return Err(format!(
+                    "the blocks of {layout} overlap in {} bytes of elements of {unit} (take a longer stride or \
+                     extent)",
+                    self.length_bytes
+                ));
+            }
         }
         if sent_bytes == 0 && self.length_bytes > 0 && sent.keeps_length() {
             return Err(format!(

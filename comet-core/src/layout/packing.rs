@@ -120,6 +120,12 @@ impl<'a, T: Transport> Packing<'a, T> {
         }
     }
 
+    /// True if messages are in one piece on both sides, so that nothing is copied.
+    #[inline]
+    pub fn is_direct(&self) -> bool {
+        self.sent.is_direct && self.received.is_direct
+    }
+
     /// Packs each of the messages that lie in `parts`, one extent behind the other, into `packed`.
     ///
     /// # Errors

@@ -125,6 +125,9 @@ impl Runs {
 
     /// True if two of the pieces share a byte of memory.
     pub(super) fn overlap(&self) -> bool {
+        if let [run] = self.runs[..] {
+            return run.n > 1 && run.stride < run.block;
+        }
         let mut pieces: Vec<(usize, usize)> = Vec::new();
         for run in &self.runs {
             pieces.extend((0..run.n).map(|index| (run.at + index * run.stride, run.block)));

@@ -14,11 +14,13 @@ use std::str::FromStr;
 use super::{Datatype, MAX_ELEMENTS};
 use crate::collective::Element;
 
-/// The most bytes that an element of a datatype of the user's reaches over.
-const MAX_REACH_BYTES: usize = 1 << 26;
+/// The most bytes that an element of a datatype of the user's reaches over, and that are from one to the next.
+const MAX_REACH_BYTES: usize = 1 << 24;
+/// The most constructors of a datatype of the user's in each other.
+const MAX_DEPTH: usize = 8;
 
 /// The parts of `text` between the commas that lie in no parentheses.
-pub(super) fn parts(text: &str) -> Vec<&str> {
+pub fn parts(text: &str) -> Vec<&str> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
     for (index, letter) in text.char_indices() {
         match letter {
@@ -41,7 +43,7 @@ impl FromStr for Datatype {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let datatype = unchecked(text)?;
-        let reach = datatype.reach_bytes();
+        let reach = datatype.reach_bytes().max(datatype.extent_bytes());
         if reach > MAX_REACH_BYTES || datatype.largest_count() > MAX_ELEMENTS {
             let most = MAX_REACH_BYTES >> 20;
             return Err(format!(
@@ -57,28 +59,39 @@ impl FromStr for Datatype {
 
 /// The datatype of `text`, whose pieces may overlap.
 pub(super) fn unchecked(text: &str) -> Result<Datatype, String> {
+    within(text, MAX_DEPTH)
+}
+
+/// The same of at most `depth` constructors in each other.
+fn within(text: &str, depth: usize) -> Result<Datatype, String> {
     let text = text.trim();
     if let Some(element) = Element::find(text) {
         return Ok(Datatype::Element(element));
     }
-    let reader = Reader { text };
+    let reader = Reader { text, depth };
     let Some((name, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) else {
         return Err(reader.refuse(
             "byte, char, int, long, float, double, or a constructor of these (write vector(4,1,2,double))",
         ));
     };
+    if depth == 0 {
+        return Err(format!(
+            "a datatype has at most {MAX_DEPTH} constructors in each other (take fewer)"
+        ));
+    }
     reader.call(name, &parts(inner))
 }
 
-/// Reader of the constructor `text`.
+/// Reader of the constructor `text`, which has at most `depth` in each other.
 struct Reader<'a> {
     text: &'a str,
+    depth: usize,
 }
 
 impl Reader<'_> {
     /// The datatype of the constructor `name` with these arguments.
     fn call(&self, name: &str, arguments: &[&str]) -> Result<Datatype, String> {
-        let of = |text: &str| unchecked(text).map(Box::new);
+        let of = |text: &str| within(text, self.depth - 1).map(Box::new);
         Ok(match (name, arguments) {
             ("contiguous", [n, inner]) => {
                 Datatype::Contiguous { n: self.number(n)?, of: of(inner)? }
@@ -180,6 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_no_datatype_is_refused_with_a_remedy() {
+        let nested = |depth| format!("{}byte{}", "vector(1,1,1,".repeat(depth), ")".repeat(depth));
         for (text, expected) in [
             ("word", "'word' is no datatype: byte, char, int, long, float, double, or"),
             ("vector(4,1,double)", "'vector(4,1,double)' is no datatype: constructors are"),
@@ -194,7 +208,11 @@ mod tests {
                 "contiguous(2,resized(4,double))",
                 "the blocks of contiguous(2,resized(4,double)) overlap",
             ),
-            ("contiguous(2147483647,double)", "reaches over more than 64 MiB"),
+            ("contiguous(2147483647,double)", "reaches over more than 16 MiB"),
+            ("resized(2147483647,byte)", "reaches over more than 16 MiB"),
+            ("hvector(2147483647,1,0,byte)", "overlap (take a longer stride"),
+            (&nested(9), "a datatype has at most 8 constructors in each other"),
+            (&nested(10_000), "a datatype has at most 8 constructors in each other"),
             ("vector(4,1,2,vector(4,1,2))", "'vector(4,1,2)' is no datatype"),
         ] {
             let error = text.parse::<Datatype>().unwrap_err();

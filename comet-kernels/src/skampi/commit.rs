@@ -83,6 +83,7 @@ fn datatype(case: &Case) -> Option<Datatype> {
     let word = LAYOUTS.get(case.length(&CONSTRUCTOR))?;
     let layout: Layout = word.parse().ok()?;
     let length = case.length(&LENGTH_BYTES);
+    i32::try_from(length).ok()?;
     let blocks = Arc::new(Layouts::both(layout)).of(length, Element::U8);
     let has_counts = |of: &Datatype| i32::try_from(of.largest_count()).is_ok();
     Some(blocks.sent().clone()).filter(|of| of.size_bytes() > 0 && has_counts(of))

@@ -244,8 +244,9 @@ impl RankProcess {
             ForkResult::Parent { .. } => Ok(()),
             ForkResult::Child => {
                 let keep = || {
-                    self.outlast(guard).ok();
-                    at_end();
+                    if self.outlast(guard).is_ok() {
+                        at_end();
+                    }
                 };
                 exit_now(u8::from(catch_unwind(AssertUnwindSafe(keep)).is_err()))
             }

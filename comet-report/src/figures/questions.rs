@@ -17,8 +17,13 @@ pub(super) fn of_questions(all: &Sources<'_>) -> Vec<Figure> {
 }
 
 fn of_question(all: &Sources<'_>, question: &Question) -> Vec<Figure> {
-    let kernels: Vec<KernelPoints<'_>> =
-        question.kernels.iter().filter_map(|id| all.kernel(id)).collect();
+    let way = |of: &&'static str| {
+        let kernel = all.kernel(of.split_once(' ').map_or(of, |(id, _)| id))?;
+        let mut way = kernel.only(|point| point.operation() == **of);
+        way.name = (*of).to_owned();
+        (!way.points.is_empty()).then_some(way)
+    };
+    let kernels: Vec<KernelPoints<'_>> = question.kernels.iter().filter_map(way).collect();
     if kernels.len() < 2 || kernels[0].sources.len() > 1 {
         return Vec::new();
     }

@@ -241,7 +241,12 @@ impl Finding {
 
 /// Takes back violations that are chance among the findings.
 fn doubt_chance(findings: &mut [WithChance]) {
-    let p: Vec<f64> = findings.iter().map(|(_, p)| *p).collect();
+    // Those that are far below their bound are no violations.
+    let of_one_side = |(finding, p): &WithChance| match finding.factor > 1.0 {
+        true => p / 2.0,
+        false => 1.0 - p / 2.0,
+    };
+    let p: Vec<f64> = findings.iter().map(of_one_side).collect();
     let n = p.len();
     for ((finding, _), q) in findings.iter_mut().zip(adjusted(&p)) {
         if finding.verdict == Holds::No && q > FALSE_SHARE {

@@ -52,7 +52,8 @@ impl Sides {
         }
         let is_first = self.ranges_ns.is_empty();
         let all = || bound.iter().map(|(reading, _)| *reading).chain([left]);
-        self.launches.is_paired = true;
+        let is_of_run = bound.iter().all(|(reading, _)| reading.shares_run(left));
+        self.launches.is_paired = is_of_run && (is_first || self.launches.is_paired);
         self.launches.base.push(bound_ns.ln());
         self.launches.new.push(left.ns.ln());
         let of_bound = [sum(&|reading| reading.range_ns[0]), sum(&|reading| reading.range_ns[1])];

@@ -1,4 +1,4 @@
-//! Times of operations that are held against each other, by kernel and length.
+//! Times of operations that are held against each other, by operation and length.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,6 +47,12 @@ impl Reading<'_> {
         self.point.measured().map(|measured| measured.plan.sync)
     }
 
+    /// True if both are of one run, in which slow drift affects both alike.
+    pub(crate) fn shares_run(&self, other: &Reading<'_>) -> bool {
+        let id = |reading: &Reading<'_>| reading.run.map(|run| run.run_id.clone());
+        id(self) == id(other)
+    }
+
     /// True if it is a time of a simulation.
     pub(crate) fn is_virtual(&self) -> bool {
         self.run.is_some_and(|run| run.clock.is_virtual)
@@ -63,22 +69,22 @@ impl Reading<'_> {
     }
 }
 
-/// Readings by kernel and length.
+/// Readings by operation and length.
 #[derive(Default)]
 pub(crate) struct Times<'a>(BTreeMap<String, BTreeMap<u64, Vec<Reading<'a>>>>);
 
 impl<'a> Times<'a> {
-    /// True if there are times of the kernel `id`.
+    /// True if there are times of the operation `id`.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.0.contains_key(id)
     }
 
-    /// The lengths of the kernel `id`, ascending.
+    /// The lengths of the operation `id`, ascending.
     pub(crate) fn lengths(&self, id: &str) -> impl Iterator<Item = u64> {
         self.0.get(id).into_iter().flat_map(|lengths| lengths.keys().copied())
     }
 
-    /// The readings of the kernel `id` at `length`.
+    /// The readings of the operation `id` at `length`.
     pub(crate) fn of(&self, id: &str, length: u64) -> Option<&[Reading<'a>]> {
         self.0.get(id)?.get(&length).map(Vec::as_slice)
     }
@@ -92,13 +98,22 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The times of the kernels `known` in `runs` by transport and number of ranks.
+/// The times of the operations `known` in `runs` by transport and number of ranks.
 pub(crate) fn by_world<'a>(
     runs: &'a [RunRecords],
     known: &BTreeSet<&str>,
 ) -> Vec<((String, u64), Times<'a>)> {
-    let runs = runs.iter().enumerate();
-    let readings = runs.flat_map(|(number, run)| of_run(number, run, known));
+    // The units of a suite are runs of their own, and count as one.
+    let of_suite = |run: &'a RunRecords| {
+        let of = run.run.as_ref()?.of_suite.as_ref()?;
+        Some((run.path.as_deref(), &*of.sha256))
+    };
+    let number = |index: usize| {
+        let own = of_suite(&runs[index])?;
+        runs.iter().position(|run| of_suite(run) == Some(own))
+    };
+    let all = runs.iter().enumerate();
+    let readings = all.flat_map(|(index, run)| of_run(number(index).unwrap_or(index), run, known));
     let mut worlds = Vec::new();
     for (world, readings) in grouped(readings) {
         let mut times = Times::default();
@@ -108,7 +123,7 @@ pub(crate) fn by_world<'a>(
     worlds
 }
 
-/// Transport and number of ranks of a reading, its kernel and its length.
+/// Transport and number of ranks of a reading, its operation and its length.
 type Placed<'a> = ((String, u64), (String, u64, Reading<'a>));
 
 fn of_run<'a>(number: usize, run: &'a RunRecords, known: &BTreeSet<&str>) -> Vec<Placed<'a>> {
@@ -127,7 +142,7 @@ fn of_run<'a>(number: usize, run: &'a RunRecords, known: &BTreeSet<&str>) -> Vec
         Some((point.params.ranks()?, point.on(Over::Message)?, ns, range_ns))
     };
     let reading = |point| {
-        let id = Point::id(point);
+        let id = Point::operation(point);
         let (n_ranks, length, ns, range_ns) = placed(point).filter(|_| known.contains(&*id))?;
         let launch = (number, point.launch.unwrap_or(0));
         let reading = Reading { launch, ns, range_ns, point, run: run.run.as_deref() };

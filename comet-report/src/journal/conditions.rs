@@ -72,6 +72,13 @@ pub fn differences(before: &Run, here: &RunDescription) -> Vec<Difference> {
         .collect()
 }
 
+/// Name of the first condition of measured times in which `a` and `b` differ, and its two values.
+pub(crate) fn between(a: &Run, b: &Run) -> Option<(String, [String; 2])> {
+    let [of_a, of_b] = [a, b].map(|run| read_back(&fingerprint::conditions(run)));
+    let (path, of_a, of_b) = first_difference(&of_a, &of_b)?;
+    Some((path.join("."), [words(&of_a), words(&of_b)]))
+}
+
 /// `value` as it is once it was written and read, which may change the last digit of a number.
 fn read_back(value: &Value) -> Value {
     serde_json::from_str(&value.to_string()).unwrap_or(Value::Null)

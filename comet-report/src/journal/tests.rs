@@ -111,6 +111,9 @@ fn attempts_that_were_cut_off_are_counted_and_those_that_a_signal_ended_are_not(
     let with_step = again.clone() + &by_signal + &line("a", 2, "a2", Stopped, Some("SIGTERM"));
     assert_eq!(facts(&past(&with_step)), (Stopped, 2, 1));
     assert_eq!(facts(&past(&(again.clone() + &by_signal))), (Begun, 2, 1), "also without the step");
+    let by_guard = by_signal.replace("\"partial\"", "\"failed\"");
+    assert_ne!(by_guard, by_signal);
+    assert_eq!(facts(&past(&(again.clone() + &by_guard))), (Begun, 2, 1), "and by a guard");
     let by_time = stopped("a", 2, "a2", "time_limit");
     assert_eq!(facts(&past(&(again.clone() + &by_time))), (Begun, 2, 2));
     let done = again.clone() + &run("a", 2, "a2", true) + &line("a", 2, "a2", Done, None);

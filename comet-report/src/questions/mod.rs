@@ -1,5 +1,5 @@
-//! Questions that a suite answers: which mode of a message is the fastest, whether collectives of the
-//! library beat those by hand, and compounds the calls that they join.
+//! Questions that a suite answers: which mode of a message is the fastest, whether datatypes beat packing,
+//! collectives of the library those by hand, and compounds the calls that they join.
 //!
 //! ```text
 //!   points of each launch ──► times by kernel and length ──► each kernel against the first of its question
@@ -32,7 +32,8 @@ pub struct Question {
     pub id: &'static str,
     /// The question.
     pub text: &'static str,
-    /// Ids of the kernels of the ways; the others are held against the first.
+    /// The ways, each a kernel's id with a layout of its messages behind a blank if it has one; the others are
+    /// held against the first.
     pub kernels: &'static [&'static str],
     /// True if the fastest way is asked for.
     pub asks_fastest: bool,

@@ -21,6 +21,16 @@ pub const QUESTIONS: &[Question] = &[
         asks_fastest: true,
     },
     Question {
+        id: "layouts",
+        text: "Does a datatype beat packing?",
+        kernels: &[
+            "skampi/pingpong_send_recv vector:8:16",
+            "skampi/pingpong_send_recv packed:vector:8:16",
+            "skampi/pingpong_send_recv mpi_packed:vector:8:16",
+        ],
+        asks_fastest: false,
+    },
+    Question {
         id: "gathers",
         text: "Does the gather of the library beat gathers by hand?",
         kernels: &[

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::guidelines::tests::run;
+use crate::record::OfSuite;
 
 #[test]
 fn sk_84_modes_are_ranked_and_held_against_the_standard_one() {
@@ -42,7 +43,7 @@ fn sk_85_collectives_by_hand_are_held_against_those_of_the_library() {
             "gatherv_send_recv is the fastest at 256 B, on 4 ranks",
             "gatherv_send_recv against gather, on 4 ranks: faster (0.7 times) at 256 B",
             "gatherv_isend_irecv against gather, on 4 ranks: the same at 256 B",
-            "broadcast against broadcast, on 4 ranks: slower (3 times) at 8 B",
+            "naive/broadcast against comet/broadcast, on 4 ranks: slower (3 times) at 8 B",
         ]
     );
 }
@@ -57,4 +58,25 @@ fn sk_96_compounds_are_held_against_sequences_and_a_single_launch_decides_nothin
     let single = &replies(&[run(1, &times)])[0];
     let expected = "reduce_bcast against allreduce, on 4 ranks: inconclusive at 64 B";
     assert_eq!(single.sentences(), [expected]);
+    let modes = [("skampi/pingpong_send_recv", 8, 10.0), ("skampi/pingpong_sendrecv", 8, 5.0)];
+    let single = &replies(&[run(1, &modes)])[0];
+    let expected = "it is undecided which is the fastest at 8 B, on 4 ranks";
+    assert_eq!(single.sentences()[0], expected);
+}
+
+#[test]
+fn units_of_a_suite_answer_together_though_each_is_a_run_of_its_own() {
+    let unit = |id: &str, time: (&str, u64, f64), of_suite: Option<OfSuite>| {
+        let mut run = run(5, &[time]);
+        let facts = run.run.as_mut().expect("it has facts");
+        (facts.run_id, facts.of_suite) = (id.into(), of_suite);
+        run
+    };
+    let both = |of_suite: Option<OfSuite>| {
+        let of_library = unit("a", ("imb/allreduce", 64, 10.0), of_suite.clone());
+        [of_library, unit("b", ("skampi/reduce_bcast", 64, 15.0), of_suite)]
+    };
+    let expected = "reduce_bcast against allreduce, on 4 ranks: slower (1.5 times) at 64 B";
+    assert_eq!(replies(&both(Some(OfSuite::default())))[0].sentences(), [expected]);
+    assert!(replies(&both(None)).is_empty(), "runs of no suite have launches of their own");
 }

@@ -31,9 +31,13 @@ impl Reply {
                 sentences.extend(fastest(self, &cells, along, &write, &place));
             }
             for (kernel, cells) in grouped(cells.iter().map(|cell| (cell.kernel, *cell))) {
-                let first = short(self.question.kernels[0]);
+                let first = self.question.kernels[0];
+                let (own, other) = match (short(kernel), short(first)) {
+                    (own, other) if own == other => (kernel, first),
+                    names => names,
+                };
                 let stretches = stretches(&cells, along, &write);
-                sentences.push(format!("{} against {first}, {place}: {stretches}", short(kernel)));
+                sentences.push(format!("{own} against {other}, {place}: {stretches}"));
             }
         }
         sentences
@@ -96,28 +100,39 @@ fn fastest(
     let stretch = |of: &[(u64, Vec<String>)]| {
         let (from, to) = (write(of[0].0), write(of[of.len() - 1].0));
         let span = if from == to { format!("at {from}") } else { format!("from {from} to {to}") };
-        let verb = if of[0].1.len() == 1 { "is" } else { "are" };
-        format!("{} {verb} the fastest {span}, {place}", list(&of[0].1))
+        match &of[0].1[..] {
+            [] => format!("it is undecided which is the fastest {span}, {place}"),
+            [only] => format!("{only} is the fastest {span}, {place}"),
+            several => format!("{} are the fastest {span}, {place}", list(several)),
+        }
     };
     winners.chunk_by(|a, b| a.1 == b.1).map(stretch).collect()
 }
 
 /// The way with the least time, and those whose verdict against the first does not part them from it: the
-/// first, if the best of the others is not faster.
+/// first, if the best of the others is not faster. None where one that is undecided may be faster.
 fn winners(reply: &Reply, cells: &[&Cell]) -> Vec<String> {
     let ratio = |cell: &&&Cell| cell.compared.time_ns / cell.compared.bound_ns;
     let faster = cells.iter().filter(|cell| cell.compared.verdict == Verdict::Faster);
     let best = faster.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
-    let Some(best) = best else {
+    let high = |best: &&&Cell| best.compared.interval.map_or(ratio(best), |[_, high]| high);
+    let bar = best.as_ref().map_or(1.0, high);
+    let may_be_faster = |cell: &&&Cell| {
+        let low = cell.compared.interval.map_or(0.0, |[low, _]| low);
+        cell.compared.verdict == Verdict::Inconclusive && low <= bar
+    };
+    if cells.iter().any(|cell| may_be_faster(&cell)) {
+        return Vec::new();
+    }
+    if best.is_none() {
         let even = cells.iter().filter(|cell| cell.compared.verdict == Verdict::Same);
         let first = reply.question.kernels[0];
         return std::iter::once(first).chain(even.map(|cell| cell.kernel)).map(name).collect();
-    };
+    }
     // Those whose interval reaches as low as that of the best.
-    let [_, high] = best.compared.interval.unwrap_or([ratio(&best); 2]);
     let is_close = |cell: &&&Cell| {
         let low = cell.compared.interval.map_or(ratio(cell), |[low, _]| low);
-        cell.compared.verdict == Verdict::Faster && low <= high
+        cell.compared.verdict == Verdict::Faster && low <= bar
     };
     cells.iter().filter(is_close).map(|cell| name(cell.kernel)).collect()
 }

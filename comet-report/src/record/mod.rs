@@ -23,7 +23,7 @@ pub use launches::*;
 pub use machine::*;
 pub use model::*;
 pub use outcome::{Failure, Measured, Numbers, Outcome};
-pub(crate) use params::{BUFFERS, GRAPH, LAYOUT, MESH, RANKS, buffers, graph, layouts};
+pub(crate) use params::{BUFFERS, CONTIGUOUS, GRAPH, LAYOUT, MESH, RANKS, buffers, graph, layouts};
 pub use params::{Param, Params};
 pub use point::*;
 pub use run::*;

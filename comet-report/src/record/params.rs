@@ -21,6 +21,8 @@ pub(crate) const BUFFERS: &str = "buffers";
 pub(crate) const GRAPH: &str = "graph";
 /// Name of the parameter with the layout of the messages, which is there if the user gave one.
 pub(crate) const LAYOUT: &str = "layout";
+/// The layout without gaps.
+pub(crate) const CONTIGUOUS: &str = "contiguous";
 /// Names of the parameters with the numbers of rows and columns of the mesh.
 pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 

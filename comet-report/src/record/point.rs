@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{KernelFacts, Launches, Outcome, Over, Params, Text};
+use super::{CONTIGUOUS, KernelFacts, LAYOUT, Launches, Outcome, Over, Param, Params, Text};
 
 /// One series of one case; or a case without numbers, which stands for all series.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -58,6 +58,15 @@ impl Point {
     /// Suite and name of the kernel (`comet/echo`).
     pub fn id(&self) -> String {
         format!("{}/{}", self.suite, self.kernel)
+    }
+
+    /// Its operation: the kernel, and behind a blank the layout of its messages where those have gaps or are
+    /// packed (`skampi/pingpong_send_recv vector:8:16`).
+    pub(crate) fn operation(&self) -> String {
+        match self.params.get(LAYOUT) {
+            Some(Param::Label(layout)) if layout != CONTIGUOUS => format!("{} {layout}", self.id()),
+            _ => self.id(),
+        }
     }
 
     /// The number that the point has for the parameter `name`.

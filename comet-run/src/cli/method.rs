@@ -55,7 +55,7 @@ pub(crate) struct MethodArgs {
     pub(crate) graph: Option<Graph>,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
-    /// Layouts of the messages of pairs of ranks, and over MPI of collectives that move data, in elements of --axis datatype, as in contiguous,vector:1:2,packed:vector:1:2 (docs/usage.md has all) [default: no derived datatype]
+    /// Layouts of the messages of pairs of ranks and of collectives that move data, in elements of --axis datatype, as in contiguous,vector:1:2,packed:vector:1:2 (docs/usage.md has all) [default: no derived datatype]
     #[arg(long, value_name = "LAYOUTS", value_parser = parse_layouts, hide_short_help = true)]
     pub(crate) layout: Option<LayoutList>,
     /// Measure further message lengths where the times of a sweep bend or jump: verified, skampi, auto; where another algorithm becomes the fastest: crossings; or none [default: verified with --profile full, or else none]

@@ -47,7 +47,7 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
     }
     let wanted = args.algorithm.iter().flat_map(|names| names.split(','));
     wanted.filter(|name| *name != "native").try_for_each(|name| known(kind, name).map(|_| ()))?;
-    run::measure(&run_args(args, operation, kind), launcher, |job, file, code| {
+    run::measure(&[run_args(args, operation, kind)], launcher, |job, file, code| {
         if exit::gives_up(code) {
             return Ok(code);
         }

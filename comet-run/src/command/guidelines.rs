@@ -50,7 +50,7 @@ pub(crate) fn guidelines(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> 
     if let Some(command) = &args.launch {
         return in_jobs(command, args, launcher);
     }
-    run::measure(&run_args(args, launcher)?, launcher, |job, file, code| {
+    run::measure(&runs_args(args, launcher)?, launcher, |job, file, code| {
         if exit::gives_up(code) { Ok(code) } else { together(job, file, args, code) }
     })
 }
@@ -155,23 +155,42 @@ fn listed(guidelines: &[&Guideline]) -> String {
     format!("{lines}\nn: length in bytes, of a vector or of the part of a rank; P: ranks\n{cites}")
 }
 
-/// The run that measures what is judged.
-fn run_args(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<RunArgs> {
-    let kernels: BTreeSet<&str> =
-        wanted(&args.operations).iter().flat_map(|guideline| guideline.kernels()).collect();
-    let words = ["comet-run"].into_iter().chain(kernels).chain(["--format", "none"]);
-    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
-    let GuidelinesArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
-    run.plan.world = world.clone();
-    run.plan.cases.profile = *profile;
-    run.plan.cases.sizes = Some(match sizes {
+/// The runs that measure what is judged: one of the operations without a layout, and one of those with, which
+/// are about the datatypes of a library.
+fn runs_args(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<Vec<RunArgs>> {
+    let sizes = match &args.sizes {
         Some(sizes) => sizes.clone(),
         None => default_sizes(n_ranks(args, launcher)?),
-    });
+    };
+    let has_library = backend::find(&args.world, launcher)?.is_launched();
+    let operations: BTreeSet<&str> =
+        wanted(&args.operations).iter().flat_map(|guideline| guideline.kernels()).collect();
+    let (with, without): (Vec<&str>, Vec<&str>) =
+        operations.into_iter().partition(|operation| operation.contains(' '));
+    let with = with.into_iter().filter(|_| has_library);
+    let (kernels, layouts): (BTreeSet<&str>, BTreeSet<&str>) =
+        with.filter_map(|operation| operation.split_once(' ')).unzip();
+    let layouts = format!("--layout={}", Vec::from_iter(layouts).join(","));
+    let mut with = Vec::from_iter(kernels);
+    if !with.is_empty() {
+        with.push(&layouts);
+    }
+    let selections = [without, with].into_iter().filter(|words| !words.is_empty());
+    Ok(selections.map(|words| run_args(&words, args, &sizes)).collect())
+}
+
+/// The run of the kernels in `words` at the lengths `sizes`.
+fn run_args(words: &[&str], args: &GuidelinesArgs, sizes: &str) -> RunArgs {
+    let words = ["comet-run"].iter().chain(words).chain(&["--format", "none"]);
+    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
+    let GuidelinesArgs { world, profile, budget, out, label, quiet, .. } = args;
+    run.plan.world = world.clone();
+    run.plan.cases.profile = *profile;
+    run.plan.cases.sizes = Some(sizes.to_owned());
     run.plan.effort.budget = *budget;
     run.plan.effort.launches = args.launches.or(run.plan.effort.launches);
     (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
-    Ok(run)
+    run
 }
 
 /// The number of ranks of the run.

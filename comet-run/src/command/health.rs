@@ -42,7 +42,7 @@ pub(crate) fn health(args: &HealthArgs, launcher: Option<&Launcher>) -> anyhow::
              or leave --out out)",
         ));
     }
-    run::measure(&run_args(args), launcher, |job, file, code| {
+    run::measure(&[run_args(args)], launcher, |job, file, code| {
         if exit::gives_up(code) { Ok(code) } else { conclude(job, file, factor, code) }
     })
 }

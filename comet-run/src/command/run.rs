@@ -36,25 +36,32 @@ use crate::world::Origin;
 
 /// Measures what is selected; returns the exit code.
 pub(crate) fn run(args: &RunArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
-    measure(args, launcher, |_, _, code| Ok(code))
+    measure(std::slice::from_ref(args), launcher, |_, _, code| Ok(code))
 }
 
-/// Measures what is selected; returns what `conclude` makes of the exit code, on each process of
-/// the job, with the result file that is kept.
+/// Measures what each of `args` selects, in turn and into the file of the first; returns what `conclude` makes
+/// of the exit code, on each process of the job, with the result file that is kept.
 pub(super) fn measure(
-    args: &RunArgs,
+    args: &[RunArgs],
     launcher: Option<&Launcher>,
     conclude: impl FnOnce(&dyn Job, Option<&Path>, u8) -> anyhow::Result<u8>,
 ) -> anyhow::Result<u8> {
-    let task = Task { args, entry: None };
+    let tasks: Vec<Task<'_>> = args.iter().map(|args| Task { args, entry: None }).collect();
     let open = |run_id: &str, started_at| {
-        Ok((ResultFile::create(args.output.out.as_deref(), run_id, started_at)?, ()))
+        let out = args.first().and_then(|args| args.output.out.as_deref());
+        Ok((ResultFile::create(out, run_id, started_at)?, ()))
     };
-    let in_turn = |turns: &mut Turns<'_, '_>, mut planned: Vec<Planned>, ()| match planned.pop() {
-        Some(planned) => turns.measure(0, planned, None),
-        None => Ok(exit::NOTHING),
+    let in_turn = |turns: &mut Turns<'_, '_>, planned: Vec<Planned>, ()| {
+        let mut code = exit::NOTHING;
+        for (index, planned) in planned.into_iter().enumerate() {
+            code = exit::worse(code, turns.measure(index, planned, None)?);
+            if exit::gives_up(code) {
+                break;
+            }
+        }
+        Ok(code)
     };
-    measure_each(std::slice::from_ref(&task), launcher, open, in_turn, conclude)
+    measure_each(&tasks, launcher, open, in_turn, conclude)
 }
 
 /// One of the selections that a job measures in turn, into one file.

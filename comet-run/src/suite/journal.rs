@@ -86,6 +86,13 @@ fn lock(file: &File, path: &Path) -> anyhow::Result<()> {
                 return Ok(());
             }
             Err((_, Errno::EWOULDBLOCK)) => thread::sleep(STEP),
+            Err((_, Errno::ENOSYS | Errno::ENOLCK | Errno::EOPNOTSUPP)) => {
+                terminal::note(&format!(
+                    "note: {}: nothing keeps others from writing it",
+                    cannot()
+                ));
+                return Ok(());
+            }
             Err((_, errno)) => return Err(io::Error::from(errno)).with_context(cannot),
         }
     }

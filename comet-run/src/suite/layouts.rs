@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use comet_core::layout::Datatype;
+use comet_core::layout::{Layout, parts};
 
 use super::table::{Item, TO, Table};
 
@@ -19,7 +19,7 @@ pub(super) fn read(own: Table, above: &Datatypes) -> anyhow::Result<Datatypes> {
     let mut datatypes = Datatypes::new();
     for (name, item) in own {
         let text = item.word();
-        let parsed: Result<Datatype, String> = text.parse();
+        let parsed: Result<Layout, String> = format!("{name}={text}").parse();
         parsed.map_err(|reason| item.place.refuse(format_args!("{name}: {reason}")))?;
         datatypes.insert(name, text);
     }
@@ -38,9 +38,8 @@ pub(super) fn resolve(table: &mut Table, datatypes: &Datatypes) {
         let way = WAYS.into_iter().find(|way| text.starts_with(way)).unwrap_or_default();
         way.to_owned() + &of_name(&text[way.len()..])
     };
-    for value in values {
-        *value = value.split(TO).map(of_side).collect::<Vec<_>>().join(TO);
-    }
+    let of_pair = |text: &str| text.split(TO).map(of_side).collect::<Vec<_>>().join(TO);
+    *values = values.iter().flat_map(|value| parts(value)).map(of_pair).collect();
 }
 
 #[cfg(test)]

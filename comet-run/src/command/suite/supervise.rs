@@ -26,6 +26,9 @@ const COMET: &str = "{comet}";
 /// The shell, which becomes the command.
 const SHELL: &str = "/bin/sh";
 
+/// Starts in a row that begin no unit.
+const MAX_IDLE: u32 = 2;
+
 /// Exit codes of a program that went through what it had to do, or will never begin.
 const OF_AN_END: [u8; 9] = [
     exit::OK,
@@ -53,8 +56,14 @@ pub(super) fn supervise(
         )));
     }
     let out = path(args)?;
+    if command.contains([';', '&', '|', '\n']) {
+        return Err(exit::usage(format!(
+            "--launch '{command}' is more than one command (write them into a file, and --launch 'sh FILE {COMET}')"
+        )));
+    }
     let own = words(std::env::args_os(), &out).context("cannot find this program")?;
-    let script = format!("exec {}", command.replace(COMET, &own));
+    // Variables may stand before the command.
+    let script = format!("exec env {}", command.replace(COMET, &own));
     let signals = Signals::catch().context("cannot catch signals")?;
     let mut n_idle = 0;
     loop {
@@ -72,13 +81,16 @@ pub(super) fn supervise(
         };
         let Journal { n_steps, last, .. } = journal(&out)?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
+        if last == Some(UnitState::Stopped) {
+            return Ok(code.unwrap_or(exit::PARTIAL));
+        }
         let has_moved = n_steps > n_before;
         let is_cut_off = has_moved && last == Some(UnitState::Begun);
         if let Some(code) = code.filter(|code| OF_AN_END.contains(code) && !is_cut_off) {
             return Ok(code);
         }
         n_idle = if has_moved { 0 } else { n_idle + 1 };
-        if n_idle >= args.journal.attempts {
+        if n_idle >= MAX_IDLE {
             return Err(exit::refuse(
                 exit::TRANSPORT,
                 format!("'{command}' ended with {} before it began a unit", words_of(status)),

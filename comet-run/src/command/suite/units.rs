@@ -143,7 +143,8 @@ fn in_turn(
             Outcome::Failed(_) => has_failed && job.n_ranks().is_none(),
         };
         on_first(job, || journal.as_mut().map_or(Ok(()), |journal| journal.end(index, outcome)))?;
-        if !goes_on {
+        // Each process has a clock of its own.
+        if job.agree(u8::from(goes_on)) == 0 {
             code = exit::worse(code, own);
             break;
         }
