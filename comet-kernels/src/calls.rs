@@ -496,8 +496,7 @@ impl<T: Transport> Calls<T> for Part<T> {
     #[inline]
     fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]) {
         let Self { calls, next, input, output, .. } = self;
-        let index = *next;
-        *next = if index + 1 == calls.len() { 0 } else { index + 1 };
+        let index = turn(next, calls.len());
         (t, &mut calls[index], [input.bytes(), output.bytes()])
     }
 
@@ -511,8 +510,7 @@ impl<T: Transport> Calls<T> for Part<T> {
         let Self { calls, packed: Some(packed), next, input, output, .. } = self else {
             return Ok(());
         };
-        let index = *next;
-        *next = if index + 1 == calls.len() { 0 } else { index + 1 };
+        let index = turn(next, calls.len());
         let (call, laid, [sent, received]) =
             (&mut packed.calls[index], calls[index].call(), &mut packed.wires);
         let [sent_bytes, received_bytes] = lengths(laid, at);
@@ -555,6 +553,14 @@ impl<T: Transport> Calls<T> for Part<T> {
         }
         Ok(())
     }
+}
+
+/// The place at hand of `n`; `next` goes on to the one behind it, and from the last to the first.
+#[inline]
+fn turn(next: &mut usize, n: usize) -> usize {
+    let index = *next;
+    *next = if index + 1 == n { 0 } else { index + 1 };
+    index
 }
 
 /// Lengths of input and output of the rank `at` of so many, in bytes.

@@ -79,7 +79,7 @@ pub enum MergeError {
 /// on. `argv` is the command line, at the time `now`.
 ///
 /// # Errors
-/// If the files hold different plans, or a run twice.
+/// If the files hold different plans, times of other conditions, or a run twice.
 pub fn merge(
     of_files: Vec<Vec<RunRecords>>,
     argv: &[String],

@@ -15,13 +15,12 @@ mod runs;
 mod words;
 
 use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 pub use datatype::Datatype;
 pub use packing::Packing;
 pub use runs::Runs;
-pub use words::parts;
+pub use words::{CONSTRUCTORS, parts};
 
 use crate::collective::Element;
 use crate::pattern;
@@ -222,96 +221,6 @@ impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.word)
     }
-}
-
-/// The words of the layouts that no file describes, and datatypes of the user's.
-impl FromStr for Layout {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let word = text.trim().to_owned();
-        if let Some(own) = own(&word) {
-            let (name, datatype) = own?;
-            return Ok(Self { word: name, form: Form::Own(Arc::new(datatype)) });
-        }
-        let (name, rest) = word.split_once(':').unwrap_or((&word, ""));
-        let numbers: Option<Vec<usize>> = match rest {
-            "" => Some(Vec::new()),
-            _ => rest.split(':').map(|n| n.parse().ok().filter(|n| *n <= MAX_ELEMENTS)).collect(),
-        };
-        let (first, second) = match numbers.as_deref() {
-            Some([]) => (0, 0),
-            Some([first]) => (*first, 0),
-            Some([first, second]) => (*first, *second),
-            _ => (0, usize::MAX),
-        };
-        let has_none = rest.is_empty();
-        let has_both = (1..=second).contains(&first) && second <= MAX_ELEMENTS;
-        let form = match name {
-            "contiguous" | "cont" if has_none => Form::Contiguous,
-            "vector" if has_both => Form::Vector { block: first, stride: second },
-            "hvector" if has_both => Form::Hvector { block: first, stride_bytes: second },
-            "indexed" if has_none => Form::Triangle { is_in_bytes: false },
-            "hindexed" if has_none => Form::Triangle { is_in_bytes: true },
-            "indexed_block" if first > 0 && second == 0 => Form::IndexedBlock { block: first },
-            "struct" if has_none => Form::Struct,
-            "subarray" if has_none => Form::Subarray,
-            "resized" if has_both => Form::Resized { block: first, extent: second },
-            "nested" if has_both => Form::Nested { block: first, stride: second },
-            "mixed" if has_none => Form::Mixed,
-            "vect" if (1..=first).contains(&second) => Form::Vect { stride: first, block: second },
-            _ => return Err(UNKNOWN.into()),
-        };
-        Ok(Self { word, form })
-    }
-}
-
-/// Names of layouts, which are none of the user's.
-const BUILT_IN: [&str; 14] = [
-    "contiguous",
-    "cont",
-    "vector",
-    "hvector",
-    "indexed",
-    "hindexed",
-    "indexed_block",
-    "struct",
-    "subarray",
-    "resized",
-    "nested",
-    "mixed",
-    "vect",
-    "indx",
-];
-
-/// Sentence about a word that is no layout.
-const UNKNOWN: &str = "layouts are contiguous, vector:BLOCK:STRIDE, hvector:BLOCK:BYTES, indexed, hindexed, \
-    indexed_block:BLOCK, struct, subarray, resized:BLOCK:EXTENT, nested:BLOCK:STRIDE, mixed, NAME=TYPE, and OSU's \
-    cont, vect:STRIDE:BLOCK and indx:FILE, with a block of 1 to STRIDE elements (write vector:4:8)";
-
-/// Name and datatype of `NAME=TYPE` or `TYPE(...)`; `None` for other words.
-fn own(word: &str) -> Option<Result<(String, Datatype), String>> {
-    let is_name = |name: &str| {
-        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
-        !name.is_empty() && name.chars().all(is_letter)
-    };
-    let (name, datatype) = match word.split_once('=') {
-        Some((name, _)) if BUILT_IN.contains(&name) => {
-            return Some(Err(format!("{name} is a layout already (take another name)")));
-        }
-        Some((name, _)) if !is_name(name) => {
-            return Some(Err(format!(
-                "'{name}' is no name of a layout (use letters, digits, '_', '-' and '.')"
-            )));
-        }
-        Some((name, datatype)) => (name, datatype),
-        _ if word.contains('(') => (word, word),
-        _ => return None,
-    };
-    Some(datatype.parse().and_then(|of: Datatype| match of.size_bytes() {
-        0 => Err(format!("{name} has no element (give it a block)")),
-        _ => Ok((name.to_owned(), of)),
-    }))
 }
 
 /// The side that makes one message of the pieces of memory, and pieces of a message.

@@ -120,8 +120,8 @@ pub trait Transport: RawTransport + Sized {
 
     /// The transport of the same ranks on which a message of [`extent_bytes`](Blocks::extent_bytes) is sent and
     /// received as one element of a datatype with these blocks (MPI-4.1 section 5.1), and one of any other
-    /// length as so many elements of the datatype of this one, or so many bytes. Gaps between blocks are neither read nor written. All ranks
-    /// call it with the same blocks, and drop it at one place.
+    /// length as so many elements of the datatype of this one, or so many bytes. Gaps between blocks are neither
+    /// read nor written. All ranks call it with the same blocks, and drop it at one place.
     ///
     /// # Errors
     /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) by default: a transport of bytes has no

@@ -30,44 +30,14 @@ use std::sync::Arc;
 
 use comet_core::collective::Element;
 use comet_core::kernel::prelude::*;
-use comet_core::layout::{Datatype, Layout, Layouts};
-
-/// Words of the layouts, by the names of the constructors.
-const LAYOUTS: [&str; 11] = [
-    "contiguous",
-    "vector:1:2",
-    "hvector:1:2",
-    "indexed",
-    "hindexed",
-    "indexed_block:1",
-    "struct",
-    "subarray",
-    "resized:1:2",
-    "nested:1:2",
-    "mixed",
-];
+use comet_core::layout::{CONSTRUCTORS, Datatype, Layout, Layouts};
 
 /// Memory of a block in the list of a type.
 const BYTES_OF_BLOCK: u64 = size_of::<[usize; 2]>() as u64;
 
 /// Constructor of the outermost type.
-static CONSTRUCTOR: Axis = Axis::choice(
-    "constructor",
-    "constructor of the outermost type",
-    &[
-        "contiguous",
-        "vector",
-        "hvector",
-        "indexed",
-        "hindexed",
-        "indexed_block",
-        "struct",
-        "subarray",
-        "resized",
-        "nested",
-        "mixed",
-    ],
-);
+static CONSTRUCTOR: Axis =
+    Axis::choice("constructor", "constructor of the outermost type", &CONSTRUCTORS);
 
 /// `skampi/commit`; see the [module](self).
 pub(crate) struct Commit;
@@ -80,8 +50,14 @@ pub(crate) struct Construction {
 
 /// The type of `case`; `None` if its length is less than a block, or has more elements than a C integer holds.
 fn datatype(case: &Case) -> Option<Datatype> {
-    let word = LAYOUTS.get(case.length(&CONSTRUCTOR))?;
-    let layout: Layout = word.parse().ok()?;
+    let name = CONSTRUCTORS.get(case.length(&CONSTRUCTOR))?;
+    // One of every two elements, where it says.
+    let numbers = match *name {
+        "vector" | "hvector" | "resized" | "nested" => ":1:2",
+        "indexed_block" => ":1",
+        _ => "",
+    };
+    let layout: Layout = format!("{name}{numbers}").parse().ok()?;
     let length = case.length(&LENGTH_BYTES);
     i32::try_from(length).ok()?;
     let blocks = Arc::new(Layouts::both(layout)).of(length, Element::U8);

@@ -5,7 +5,7 @@
 //! points, and if its fast samples have changed too; otherwise the row says why it has not.
 
 use comet_stats::compare::{
-    Combined, Difference, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin,
+    Combined, Difference, FALSE_SHARE, Launches, MARGIN, Method, Scale, Verdict, adjusted, margin,
 };
 use comet_stats::median;
 use serde::Serialize;
@@ -14,9 +14,6 @@ use super::Options;
 use super::evidence::{Evidence, start};
 use crate::record::Params;
 use crate::words;
-
-/// Of what is called a change, this share is chance at most.
-const FALSE_SHARE: f64 = 0.05;
 
 /// Comparison of one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -18,15 +18,12 @@ pub(crate) mod times;
 
 use std::collections::BTreeSet;
 
-use comet_stats::compare::{Verdict, adjusted};
+use comet_stats::compare::{FALSE_SHARE, Verdict, adjusted};
 use sides::{Compared, Sides};
 pub use table::{Bound, GUIDELINES, Guideline, Length, Source, Term};
 use times::{Times, by_world};
 
 use crate::runs::RunRecords;
-
-/// Of what is called a violation, this share is chance at most.
-const FALSE_SHARE: f64 = 0.05;
 
 /// The guidelines on one number of ranks.
 #[derive(Clone, Debug, PartialEq)]

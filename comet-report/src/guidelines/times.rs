@@ -26,7 +26,7 @@ pub(crate) struct Reading<'a> {
     run: Option<&'a Run>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
     /// True if `other` is measured by the same definition and from the same start.
     pub(crate) fn is_comparable(&self, other: &Reading<'_>) -> bool {
         let is_local = |reading: &Reading<'_>| &*reading.point.class == LOCAL;
@@ -48,9 +48,9 @@ impl Reading<'_> {
     }
 
     /// True if both are of one run, in which slow drift affects both alike.
-    pub(crate) fn shares_run(&self, other: &Reading<'_>) -> bool {
-        let id = |reading: &Reading<'_>| reading.run.map(|run| run.run_id.clone());
-        id(self) == id(other)
+    pub(crate) fn shares_run(&self, other: &Reading<'a>) -> bool {
+        let id = |run: Option<&'a Run>| run.map(|run| &*run.run_id);
+        id(self.run) == id(other.run)
     }
 
     /// True if it is a time of a simulation.

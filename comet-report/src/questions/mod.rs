@@ -15,15 +15,12 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use comet_stats::compare::{Verdict, adjusted};
+use comet_stats::compare::{FALSE_SHARE, Verdict, adjusted};
 pub use table::QUESTIONS;
 
 use crate::guidelines::sides::{Compared, Sides};
 use crate::guidelines::times::{Times, by_world};
 use crate::runs::RunRecords;
-
-/// Of what is called a difference, this share is chance at most.
-const FALSE_SHARE: f64 = 0.05;
 
 /// A question about several ways to do one thing.
 #[derive(Debug, PartialEq, Eq)]

@@ -246,6 +246,23 @@ pub(crate) struct LaunchesArgs {
     pub(crate) command: Vec<String>,
 }
 
+/// Options of commands that judge the file of their own runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct StudyArgs {
+    /// Time after which no further case is started
+    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
+    pub(crate) budget: Option<Duration>,
+    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Label for the record; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Print no notes and no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct HealthArgs {
     /// Result file of an earlier run, judged instead of a new one
@@ -262,18 +279,8 @@ pub(crate) struct HealthArgs {
     /// Message lengths in bytes [default: 8,1Mi]
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
-    /// Time after which no further case is started
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
-    pub(crate) budget: Option<Duration>,
-    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Label for the record; repeatable
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
-    pub(crate) label: Vec<(String, String)>,
-    /// Print no notes and no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) study: StudyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -301,18 +308,8 @@ pub(crate) struct AlgorithmsArgs {
     /// Message lengths in bytes [default: 8..1Mi*8, and 64Ki for --show]
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
-    /// Time after which no further case is started
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
-    pub(crate) budget: Option<Duration>,
-    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Label for the record; repeatable
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
-    pub(crate) label: Vec<(String, String)>,
-    /// Print no notes and no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) study: StudyArgs,
 }
 
 #[derive(Debug, Args)]
@@ -352,18 +349,8 @@ pub(crate) struct GuidelinesArgs {
     /// Message lengths in bytes [default: 8..1Mi by a factor of which the number of ranks is a power]
     #[arg(short, long, value_name = "SWEEP")]
     pub(crate) sizes: Option<String>,
-    /// Time after which no further case is started
-    #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
-    pub(crate) budget: Option<Duration>,
-    /// Result file [default: comet-results/HOST-TIME-ID.jsonl]
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-    /// Label for the record; repeatable
-    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
-    pub(crate) label: Vec<(String, String)>,
-    /// Print no notes and no progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) study: StudyArgs,
 }
 
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ pub(crate) use files::{
 };
 pub(crate) use measure::{
     AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, GuidelinesArgs, HealthArgs, LaunchesArgs,
-    OPTIONAL, PlanArgs, ProgressArg, RunArgs, WorldArgs, profile_name,
+    OPTIONAL, PlanArgs, ProgressArg, RunArgs, StudyArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;

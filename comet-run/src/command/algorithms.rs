@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use clap::Parser as _;
 use comet_core::collective::{Collective, Kind, Parts, Sent, algorithm, schedule};
 use comet_core::sweep;
 use comet_core::words::count;
@@ -15,9 +14,8 @@ use comet_report::algorithms::{Contest, contests, mpich_selection, openmpi_rules
 use comet_report::verdict::verdict;
 use serde_json::Value;
 
-use super::{files, run};
-use crate::cli::{AlgorithmsArgs, Cli, RunArgs};
-use crate::execute;
+use super::{files, study};
+use crate::cli::{AlgorithmsArgs, RunArgs};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::terminal;
@@ -39,20 +37,11 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
         terminal::print(&drawing(kind, name, n_ranks, length)?)?;
         return Ok(exit::OK);
     }
-    if args.out.as_deref() == Some(Path::new("none")) {
-        return Err(exit::usage(
-            "algorithms reads its result file, so --out none leaves nothing to judge (name a file, \
-             or leave --out out)",
-        ));
-    }
+    study::require_file(&args.study, "algorithms reads")?;
     let wanted = args.algorithm.iter().flat_map(|names| names.split(','));
     wanted.filter(|name| *name != "native").try_for_each(|name| known(kind, name).map(|_| ()))?;
-    run::measure(&[run_args(args, operation, kind)], launcher, |job, file, code| {
-        if exit::gives_up(code) {
-            return Ok(code);
-        }
-        execute::on_first(job, || file.map_or(Ok(()), |path| judge(path, args)))?;
-        Ok(code)
+    study::judged(&[run_args(args, operation, kind)], launcher, |path| {
+        judge(path, args).map(|()| None)
     })
 }
 
@@ -76,16 +65,9 @@ fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
     let names = args.algorithm.clone().unwrap_or_else(all);
     let kernel = format!("imb/{operation}");
     let axis = format!("algorithm={names}");
-    let words =
-        ["comet-run", &kernel, "--axis", &axis, "--format", "none", "--refine", "crossings"];
-    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
-    let AlgorithmsArgs { world, profile, sizes, budget, out, label, quiet, .. } = args;
-    run.plan.world = world.clone();
-    run.plan.cases.profile = *profile;
-    run.plan.cases.sizes = Some(sizes.clone().unwrap_or_else(|| SIZES.into()));
-    run.plan.effort.budget = *budget;
-    (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
-    run
+    let words = [&*kernel, "--axis", &axis, "--refine", "crossings"];
+    let sizes = args.sizes.clone().unwrap_or_else(|| SIZES.into());
+    study::run_of(words, (&args.world, args.profile, Some(sizes)), &args.study)
 }
 
 /// Prints what the runs of the file `path` say about algorithms, those of one operation if there is one in

@@ -6,17 +6,15 @@
 //! verdicts are read from that file, so that a stored run gets the same ones.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Parser as _;
 use comet_report::guidelines::{GUIDELINES, Guideline, Judgement, judge};
 use serde_json::Value;
 
-use super::{files, launches, run};
-use crate::backend::{self, Job};
-use crate::cli::{Cli, GuidelinesArgs, LaunchesArgs, RunArgs, profile_name};
-use crate::execute;
+use super::{files, launches, study};
+use crate::backend;
+use crate::cli::{GuidelinesArgs, LaunchesArgs, RunArgs, profile_name};
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::terminal;
@@ -41,33 +39,11 @@ pub(crate) fn guidelines(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> 
     if !args.from.is_empty() {
         return conclude(&args.from, args)?.ok_or_else(|| nothing_in(&args.from));
     }
-    if args.out.as_deref() == Some(Path::new("none")) {
-        return Err(exit::usage(
-            "guidelines reads its result file, so --out none leaves nothing to judge (name a file, \
-             or leave --out out)",
-        ));
-    }
+    study::require_file(&args.study, "guidelines reads")?;
     if let Some(command) = &args.launch {
         return in_jobs(command, args, launcher);
     }
-    run::measure(&runs_args(args, launcher)?, launcher, |job, file, code| {
-        if exit::gives_up(code) { Ok(code) } else { together(job, file, args, code) }
-    })
-}
-
-/// Judges on the first process, which has the file, what all have measured in a run that ended with
-/// `code`; returns the exit code for all. That of a run which was not in order comes first.
-fn together(
-    job: &dyn Job,
-    file: Option<&Path>,
-    args: &GuidelinesArgs,
-    code: u8,
-) -> anyhow::Result<u8> {
-    let judged = execute::on_first(job, || {
-        file.map_or(Ok(None), |path| conclude(&[path.to_owned()], args))
-    })?;
-    let judged = job.agree(judged.unwrap_or(exit::OK));
-    Ok(if code == exit::OK { judged } else { code })
+    study::judged(&runs_args(args, launcher)?, launcher, |path| conclude(&[path.to_owned()], args))
 }
 
 /// Starts the whole job several times by `command`, and judges what all launches measured.
@@ -82,7 +58,7 @@ fn in_jobs(
         target: None,
         seed: 1,
         timeout: args.timeout,
-        out: args.out.clone(),
+        out: args.study.out.clone(),
         format: "none".into(),
         command: job_words(command, args)?,
     };
@@ -105,7 +81,7 @@ fn job_words(command: &str, args: &GuidelinesArgs) -> anyhow::Result<Vec<String>
     };
     own.extend(option("sizes", args.sizes.clone()));
     let seconds = |time: Duration| format!("{}ns", time.as_nanos());
-    own.extend(option("budget", args.budget.map(seconds)));
+    own.extend(option("budget", args.study.budget.map(seconds)));
     let words: Vec<&str> = command.split_whitespace().collect();
     if words.is_empty() {
         return Err(exit::usage(
@@ -176,21 +152,13 @@ fn runs_args(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Resu
         with.push(&layouts);
     }
     let selections = [without, with].into_iter().filter(|words| !words.is_empty());
-    Ok(selections.map(|words| run_args(&words, args, &sizes)).collect())
-}
-
-/// The run of the kernels in `words` at the lengths `sizes`.
-fn run_args(words: &[&str], args: &GuidelinesArgs, sizes: &str) -> RunArgs {
-    let words = ["comet-run"].iter().chain(words).chain(&["--format", "none"]);
-    let mut run = Cli::try_parse_from(words).expect("it is a valid command line").run;
-    let GuidelinesArgs { world, profile, budget, out, label, quiet, .. } = args;
-    run.plan.world = world.clone();
-    run.plan.cases.profile = *profile;
-    run.plan.cases.sizes = Some(sizes.to_owned());
-    run.plan.effort.budget = *budget;
-    run.plan.effort.launches = args.launches.or(run.plan.effort.launches);
-    (run.output.out, run.output.label, run.output.quiet) = (out.clone(), label.clone(), *quiet);
-    run
+    let run = |words: Vec<&str>| {
+        let cases = (&args.world, args.profile, Some(sizes.clone()));
+        let mut run = study::run_of(words, cases, &args.study);
+        run.plan.effort.launches = args.launches.or(run.plan.effort.launches);
+        run
+    };
+    Ok(selections.map(run).collect())
 }
 
 /// The number of ranks of the run.
@@ -254,6 +222,8 @@ fn nothing_in(files: &[PathBuf]) -> anyhow::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::Parser as _;
 
     #[test]
     fn default_lengths_are_closed_under_the_number_of_ranks() {

@@ -20,4 +20,5 @@ pub(crate) mod plan;
 pub(crate) mod plot;
 pub(crate) mod run;
 pub(crate) mod show;
+mod study;
 pub(crate) mod suite;

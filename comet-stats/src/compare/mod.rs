@@ -91,6 +91,9 @@ impl Launches {
     }
 }
 
+/// Share of chance among what is called a change.
+pub const FALSE_SHARE: f64 = 0.05;
+
 /// The p values adjusted so that of the points below 5 % no more than 5 % are there by chance, on
 /// average (Benjamini and Hochberg, Journal of the Royal Statistical Society B 57, 1995).
 ///
