@@ -26,6 +26,8 @@ pub(crate) static ROOT: Axis = Axis::choice(
     "roots of a collective: the first one alone, or each rank in turn from it on",
     &["first", "rotate"],
 );
+/// Value of that axis where each rank in turn is one.
+pub(crate) const ROTATING: u64 = 1;
 /// The first of these ranks.
 pub(crate) static FIRST_ROOT: Axis =
     Axis::count("first_root", "rank", "first root of a collective")
@@ -430,7 +432,7 @@ impl<T: Transport> Part<T> {
         let by = algorithm(spec.kind, case).ok().flatten();
         let even = |root| collective(spec, case, length, n_ranks).with_root(root);
         let first_root = case.find(&FIRST_ROOT).map_or(0, |_| case.length(&FIRST_ROOT));
-        let n_roots = if case.find(&ROOT) == Some(1) { n_ranks } else { 1 };
+        let n_roots = if case.find(&ROOT) == Some(ROTATING) { n_ranks } else { 1 };
         let roots = (first_root..first_root + n_roots).map(|root| root % n_ranks);
         let calls: Vec<Collective> = roots.map(even).collect();
         let other_roots = [n_ranks / 2, n_ranks - 1];

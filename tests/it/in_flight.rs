@@ -132,6 +132,18 @@ fn groups_have_a_row_each_and_roots_take_turns() {
 }
 
 #[test]
+fn roots_of_ireduce_take_turns_beside_work_alone() {
+    let folder = Folder::new();
+    folder.write("flat.toml", FLAT);
+    // A start takes 3 us, a receipt 2 us, and a message 10 us: alone to rank 0, beside work from there too.
+    let row = "            0            2        12.50        10.00        10.00        75.00\n";
+    folder
+        .run("IMB-NBC Ireduce -npmin 2 -msglog 3:3 -iter 4 --ranks=2 --transport=sim --machine=./flat.toml")
+        .success()
+        .prints(row);
+}
+
+#[test]
 fn in_simulation_the_hidden_share_of_a_broadcast_is_its_closed_form() {
     // From the first start to the last finish; work of 100 us.
     let (length, work) = (1000.0, 100_000.0);

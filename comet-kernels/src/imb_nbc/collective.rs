@@ -34,6 +34,8 @@
 //! is messages that go on only in the calls that start it and wait for it: of a tree the first
 //! stage alone is hidden. Work as long as the operation makes both shares alike; where the
 //! operation does not go on while a rank works, they are near 0, also below where starting costs.
+//! `ireduce` has each rank in turn as the root of the overlapped series, whatever `root` is, since
+//! IMB has; with `root=rotate` the operation alone has too.
 
 use comet_core::collective::{Kind, Prepared};
 use comet_core::kernel::prelude::*;
@@ -41,8 +43,8 @@ use comet_core::kernel::prelude::*;
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Uneven};
 use crate::calls::{
-    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_ROOT, Part, Spec, VECTORS,
-    moved_bytes, spec,
+    self, BY_ALGORITHM, BY_ELEMENT, BY_FIRST_ROOT, BY_OPERATOR, BY_ROOT, Part, ROOT, ROTATING,
+    Spec, VECTORS, moved_bytes, spec,
 };
 use crate::in_flight::{BY_WORK, Flight, Parts};
 use crate::overlap;
@@ -239,8 +241,13 @@ impl<T: Transport, const FORM: usize, const INDEX: usize> Pattern<T> for Overlap
 
     fn part(&self, cx: &Context<'_, T>, case: &Case, series: usize) -> Result<Role<Self::Part>> {
         let spec = const { &ROWS[FORM][INDEX].overlap };
+        let parts = TIMED[series];
+        // As in IMB, where a prepared one keeps its root.
+        let rotates = FORM == UNBLOCKED && spec.kind == Kind::Reduce && parts == Parts::Both;
+        let rotating = rotates.then(|| case.with(&ROOT, ROTATING));
+        let case = rotating.as_ref().unwrap_or(case);
         let calls = calls_of(FORM, spec, cx, case)?;
-        Ok(Some((Duty::Together, Flight::of(spec, cx, case, calls, TIMED[series])?)))
+        Ok(Some((Duty::Together, Flight::of(spec, cx, case, calls, parts)?)))
     }
 
     fn derived(&self, _: &Case, summaries: &[Summary]) -> Vec<Derived> {
