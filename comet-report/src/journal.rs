@@ -43,6 +43,8 @@ pub struct Journal {
     pub n_steps: usize,
     /// The last step.
     pub last: Option<UnitState>,
+    /// The unit of the last step.
+    unit: String,
 }
 
 /// Past of a unit.
@@ -94,33 +96,40 @@ impl Journal {
 
     fn of(records: &[Record]) -> Self {
         let mut journal = Self { is_empty: records.is_empty(), ..Self::default() };
-        let mut unit = String::new();
-        for record in records {
-            match record {
-                Record::Unit(step) => {
-                    unit.clone_from(&step.unit);
-                    journal.step(step);
-                }
-                Record::Run(run) if run.of_suite.is_some() => journal.run = Some(run.clone()),
-                Record::Event(event) if event.level == Level::Error => {
-                    if let Some(past) = journal.attempt(&unit, event.run_id.as_deref()) {
-                        past.reason = Some(event.message.clone());
-                    }
-                }
-                Record::End(end) => {
-                    if let Some(past) = journal.attempt(&unit, end.run_id.as_deref()) {
-                        past.ended(end);
-                    }
-                }
-                _ => (),
-            }
-        }
+        records.iter().for_each(|record| journal.note(record));
         journal
     }
 
-    /// The unit called `unit`, if the run `run_id` is its attempt.
-    fn attempt(&mut self, unit: &str, run_id: Option<&str>) -> Option<&mut Past> {
-        self.units.get_mut(unit).filter(|past| past.open.as_deref() == run_id)
+    /// Takes note of the next `record` of the file.
+    pub fn note(&mut self, record: &Record) {
+        match record {
+            Record::Unit(step) => {
+                self.unit.clone_from(&step.unit);
+                self.step(step);
+            }
+            Record::Run(run) if run.of_suite.is_some() => self.run = Some(run.clone()),
+            Record::Event(event) if event.level == Level::Error => {
+                self.fail(event.run_id.as_deref(), &event.message);
+            }
+            Record::End(end) => {
+                if let Some(past) = self.attempt(end.run_id.as_deref()) {
+                    past.ended(end);
+                }
+            }
+            _ => (),
+        }
+    }
+
+    /// Notes that the attempt with the run `run_id` has failed for this `reason`.
+    pub fn fail(&mut self, run_id: Option<&str>, reason: &str) {
+        if let Some(past) = self.attempt(run_id) {
+            past.reason = Some(reason.into());
+        }
+    }
+
+    /// The unit of the last step, if the run `run_id` is its attempt.
+    fn attempt(&mut self, run_id: Option<&str>) -> Option<&mut Past> {
+        self.units.get_mut(&self.unit).filter(|past| past.open.as_deref() == run_id)
     }
 
     fn step(&mut self, step: &Unit) {
@@ -222,6 +231,8 @@ pub(crate) struct Attempts {
     begun: BTreeMap<(String, String), String>,
     /// The last run of each unit.
     runs: BTreeMap<(String, String), String>,
+    /// Ids of the runs of attempts; a run of units that files were merged to is none.
+    attempts: BTreeSet<String>,
     done: BTreeSet<String>,
 }
 
@@ -233,7 +244,9 @@ impl Attempts {
                 let of = run.of_suite.as_ref()?;
                 let key = (of.sha256.clone(), of.unit.clone());
                 let earlier = self.runs.insert(key, run.run_id.clone());
-                self.replaced.extend(earlier.filter(|id| !self.done.contains(id)));
+                let is_cut_off =
+                    |id: &String| self.attempts.contains(id) && !self.done.contains(id);
+                self.replaced.extend(earlier.filter(is_cut_off));
                 None
             }
             Record::Unit(step) => {
@@ -256,7 +269,10 @@ impl Attempts {
                     _ => None,
                 };
                 match step.state {
-                    UnitState::Begun => drop(self.begun.insert(key, run_id.clone())),
+                    UnitState::Begun => {
+                        self.attempts.insert(run_id.clone());
+                        self.begun.insert(key, run_id.clone());
+                    }
                     UnitState::Done => drop(self.done.insert(run_id.clone())),
                     UnitState::Stopped | UnitState::Gone => (),
                 }

@@ -6,7 +6,8 @@
 //!   c.jsonl   run, point, …, end                   ┘    points: median and interval of all, end
 //! ```
 //!
-//! A run that made launches itself brings each of them.
+//! A run that made launches itself brings each of them. Runs of a suite belong together by their units, others by
+//! their places: a suite that was cut short has fewer.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -18,7 +19,7 @@ use crate::journal::conditions;
 use crate::launches::{Concluded, carry};
 use crate::outside::{Place, Unfit, agrees};
 use crate::read::ReadError;
-use crate::record::{End, EndStatus, Record, Run};
+use crate::record::{End, EndStatus, Noise, Record, Run};
 use crate::recorder::new_run_id;
 use crate::runs::RunRecords;
 use crate::words;
@@ -75,8 +76,8 @@ pub enum MergeError {
     Write(#[from] std::io::Error),
 }
 
-/// The records of the runs that the files `of_files` make together: the first of each is one run, and so
-/// on. `argv` is the command line, at the time `now`.
+/// The records of the runs that the files `of_files` make together: those of one unit of a suite, or else the first
+/// of each, and so on. `argv` is the command line, at the time `now`.
 ///
 /// # Errors
 /// If the files hold different plans, times of other conditions, or a run twice.
@@ -86,24 +87,45 @@ pub fn merge(
     now: SystemTime,
 ) -> Result<Vec<Record>, MergeError> {
     let Some(first) = of_files.first() else { return Ok(Vec::new()) };
-    let (n_runs, first_file) = (first.len(), first.first().map_or(String::new(), file));
-    if let Some(other) = of_files.iter().find(|runs| runs.len() != n_runs) {
+    let n_placed = |runs: &[RunRecords]| runs.iter().filter(|run| unit(run).is_none()).count();
+    if let Some(other) = of_files.iter().find(|runs| n_placed(runs) != n_placed(first)) {
+        let name = |runs: &[RunRecords]| runs.first().map_or(String::new(), file);
         return Err(MergeError::Runs {
-            file: other.first().map_or(String::new(), file),
+            file: name(other),
             own: words::count(other.len(), "run"),
-            first_file,
-            first: words::count(n_runs, "run"),
+            first_file: name(first),
+            first: words::count(first.len(), "run"),
         });
     }
-    let mut columns: Vec<Vec<RunRecords>> = (0..n_runs).map(|_| Vec::new()).collect();
+    let mut groups: Vec<(Key, Vec<RunRecords>)> = Vec::new();
     for runs in of_files {
-        columns.iter_mut().zip(runs).for_each(|(column, run)| column.push(run));
+        for (place, run) in runs.into_iter().enumerate() {
+            let key = unit(&run).map_or(Key::Place(place), Key::Unit);
+            match groups.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, group)) => group.push(run),
+                None => groups.push((key, vec![run])),
+            }
+        }
     }
     let mut records = Vec::new();
-    for column in columns {
-        records.extend(merge_runs(&column, argv, now)?);
+    for (_, group) in groups {
+        records.extend(merge_runs(&group, argv, now)?);
     }
     Ok(records)
+}
+
+/// What the runs of several files that belong together have in common.
+#[derive(Debug, PartialEq, Eq)]
+enum Key {
+    /// The unit of a suite.
+    Unit(String),
+    /// The place in the file.
+    Place(usize),
+}
+
+/// The unit of a suite that `run` is of.
+fn unit(run: &RunRecords) -> Option<String> {
+    run.run.as_ref()?.of_suite.as_ref().map(|of| of.unit.clone())
 }
 
 /// The file of `run`.
@@ -131,18 +153,17 @@ fn merge_runs(
         same_conditions(&all[0], run, (name(), file(&runs[0])))?;
     }
     let of_all = run_of_all(&all, runs, argv, now);
-    let start = instant(&all[0]);
+    let start = instant(&of_all);
     let mut records = vec![Record::Run(of_all.clone())];
-    let (mut before, mut last) = (0, None);
+    let mut before = 0;
     for (run, facts) in runs.iter().zip(&all) {
         let since_start_s = instant(facts).duration_since(start).unwrap_or_default().as_secs_f64();
         let place = Place { run_id: &of_all.run_id, before, since_start_s };
         records.extend(place.events(&run.events, before == 0));
         records.extend(place.points(run));
         before += n_launches(run);
-        last = Some(end(run, &of_all.run_id, since_start_s, last));
     }
-    records.extend(last.flatten().map(|end| Record::End(Box::new(end))));
+    records.extend(end(runs, &all, &of_all).map(|end| Record::End(Box::new(end))));
     conclude(records)
 }
 
@@ -163,25 +184,52 @@ fn n_launches(run: &RunRecords) -> u32 {
     run.launches.iter().filter_map(|point| point.launch).max().unwrap_or(1)
 }
 
-/// The end of `run` as that of all so far; one that is partial stays so.
-fn end(
-    run: &RunRecords,
-    run_id: &str,
-    since_start_s: f64,
-    before: Option<Option<End>>,
-) -> Option<End> {
-    let mut end = run.end.clone()?;
-    end.run_id = Some(run_id.into());
-    end.wall_s = end.wall_s.map(|wall_s| since_start_s + wall_s);
-    match before {
-        None => (),
-        Some(Some(before)) if before.status == EndStatus::Complete => (),
-        Some(Some(before)) => (end.status, end.reason) = (before.status, before.reason),
-        Some(None) => {
-            (end.status, end.reason) = (EndStatus::Partial, Some("a run without an end".into()));
-        }
+/// The end of the run `of_all` that `runs`, with the facts `all`, make: the latest of theirs, partial if one of them
+/// is, or has none. `None` if no run has one.
+fn end(runs: &[RunRecords], all: &[Box<Run>], of_all: &Run) -> Option<End> {
+    let ends =
+        || runs.iter().zip(all).filter_map(|(run, facts)| Some((run.end.as_ref()?, &**facts)));
+    let (latest, _) = ends().max_by_key(|(end, _)| end.ended_at.clone())?;
+    let start = instant(of_all);
+    let wall_s = |(end, facts): (&End, &Run)| {
+        let since_start = instant(facts).duration_since(start).unwrap_or_default();
+        Some(since_start.as_secs_f64() + end.wall_s?)
+    };
+    let without = || (EndStatus::Partial, Some("a run without an end".to_owned()));
+    let state = |end: &End| (end.status, end.reason.clone());
+    let mut states = runs.iter().map(|run| run.end.as_ref().map_or_else(without, state));
+    let (status, reason) =
+        states.find(|(status, _)| *status != EndStatus::Complete).unwrap_or_else(|| state(latest));
+    let added = |sum: Noise, (end, facts): (&End, &Run)| {
+        let (before, after) = facts.noise.as_ref().zip(end.noise.as_ref())?;
+        Some(plus(&sum, before, after))
+    };
+    Some(End {
+        run_id: Some(of_all.run_id.clone()),
+        status,
+        reason,
+        wall_s: ends().filter_map(wall_s).reduce(f64::max),
+        virtual_s: ends().filter_map(|(end, _)| end.virtual_s).reduce(|a, b| a + b),
+        noise: of_all.noise.clone().and_then(|noise| ends().try_fold(noise, added)),
+        ..latest.clone()
+    })
+}
+
+/// `sum` with what was counted between `before` and `after`.
+fn plus(sum: &Noise, before: &Noise, after: &Noise) -> Noise {
+    let plus = |n: fn(&Noise) -> Option<u64>| Some(n(sum)? + n(after)?.checked_sub(n(before)?)?);
+    Noise {
+        voluntary_switches: plus(|of| of.voluntary_switches),
+        involuntary_switches: plus(|of| of.involuntary_switches),
+        minor_faults: plus(|of| of.minor_faults),
+        major_faults: plus(|of| of.major_faults),
+        cpu_ticks: plus(|of| of.cpu_ticks),
+        idle_ticks: plus(|of| of.idle_ticks),
+        steal_ticks: plus(|of| of.steal_ticks),
+        cpu_pressure_us: plus(|of| of.cpu_pressure_us),
+        throttles: plus(|of| of.throttles),
+        ..after.clone()
     }
-    Some(end)
 }
 
 /// Start of `run`.
@@ -193,6 +241,8 @@ fn instant(run: &Run) -> SystemTime {
 fn run_of_all(all: &[Box<Run>], runs: &[RunRecords], argv: &[String], now: SystemTime) -> Box<Run> {
     let mut of_all = all[0].clone();
     of_all.run_id = new_run_id(now);
+    let earliest = all.iter().min_by_key(|run| instant(run));
+    earliest.iter().for_each(|run| of_all.started_at.clone_from(&run.started_at));
     of_all.argv = argv.to_vec();
     let source = |(run, facts): (&RunRecords, &Run)| json!({ "file": file(run), "run_id": facts.run_id, "launches": n_launches(run) });
     let facts = all.iter().map(|facts| &**facts);
@@ -245,6 +295,7 @@ fn same_plan(first: &Run, run: &Run, files: (String, String)) -> Result<(), Merg
 mod tests {
     use super::*;
     use crate::fixture;
+    use crate::record::OfSuite;
     use crate::runs::split;
     use std::path::PathBuf;
     use std::time::Duration;
@@ -325,11 +376,91 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ended_early_makes_all_partial() {
-        let (mut a, b) = (file_of("a", 1.0), file_of("b", 1.0));
-        a[0].end = None;
-        let records = merge(vec![a, b], &[], now()).unwrap();
-        let merged = &split(records)[0];
-        assert_eq!(merged.end.as_ref().unwrap().status, EndStatus::Partial);
+    fn the_end_is_that_of_all_runs_in_any_order() {
+        let merged =
+            |files: Vec<Vec<RunRecords>>| split(merge(files, &[], now()).unwrap()).remove(0);
+        // One that is partial, or has no end, makes all partial.
+        for order in [[0, 1], [1, 0]] {
+            let mut files = [file_of("a", 1.0), file_of("b", 1.0)];
+            files[0][0].end = None;
+            let end = merged(order.map(|index| files[index].clone()).into()).end.unwrap();
+            assert_eq!(
+                (end.status, end.reason.as_deref()),
+                (EndStatus::Partial, Some("a run without an end"))
+            );
+        }
+        // Here the second one ends 60 s after the first began.
+        let mut files = [file_of("a", 1.0), file_of("b", 1.0)];
+        let start = instant(files[0][0].run.as_ref().unwrap());
+        for (file, (late_s, steal)) in files.iter_mut().zip([(0, 100), (50, 1000)]) {
+            let at = |s: u64| {
+                humantime::format_rfc3339_millis(start + Duration::from_secs(s)).to_string()
+            };
+            let RunRecords { run: Some(run), end: Some(end), .. } = &mut file[0] else { panic!() };
+            (run.started_at, end.ended_at) = (at(late_s), at(late_s + 10));
+            (end.wall_s, end.virtual_s) = (Some(10.0), Some(1.5));
+            let noise = |steal_ticks| Noise {
+                loadavg: [0.0; 3],
+                busy_cpus: None,
+                voluntary_switches: None,
+                involuntary_switches: None,
+                minor_faults: None,
+                major_faults: None,
+                cpu_ticks: None,
+                idle_ticks: None,
+                steal_ticks: Some(steal_ticks),
+                cpu_pressure_us: None,
+                throttles: None,
+                mhz: None,
+            };
+            (run.noise, end.noise) = (Some(noise(steal)), Some(noise(steal + 7)));
+        }
+        for order in [[0, 1], [1, 0]] {
+            let all = merged(order.map(|index| files[index].clone()).into());
+            let (run, end) = (all.run.unwrap(), all.end.unwrap());
+            assert_eq!((end.wall_s, end.virtual_s), (Some(60.0), Some(3.0)));
+            assert_eq!(end.ended_at, files[1][0].end.as_ref().unwrap().ended_at);
+            assert_eq!(run.started_at, files[0][0].run.as_ref().unwrap().started_at);
+            // What happened between two files was in none of them.
+            let steal = [run.noise, end.noise].map(|noise| noise.unwrap().steal_ticks.unwrap());
+            assert_eq!(steal[1] - steal[0], 14);
+        }
+    }
+
+    /// A suite that was cut short, or went on with its suspects last, has other units in other places.
+    #[test]
+    fn runs_of_a_suite_belong_together_by_their_units() {
+        let suite = |units: &[(&str, &str)]| {
+            let of_unit = |(unit, id): &(&str, &str)| {
+                let mut run = file_of(id, 1.0).remove(0);
+                run.path = Some(PathBuf::from(format!("{}.jsonl", &id[..1])));
+                run.run.as_mut().unwrap().of_suite = Some(OfSuite {
+                    name: "small".into(),
+                    sha256: "5a".into(),
+                    lines: Vec::new(),
+                    unit: (*unit).into(),
+                    attempt: 1,
+                });
+                run
+            };
+            units.iter().map(of_unit).collect::<Vec<_>>()
+        };
+        let files = vec![
+            suite(&[("x", "a1"), ("y", "a2")]),
+            suite(&[("y", "b1"), ("x", "b2"), ("z", "b3")]),
+            suite(&[("x", "c1")]),
+        ];
+        let merged = split(merge(files, &[], now()).unwrap());
+        let sources = |run: &RunRecords| {
+            let facts = run.run.as_ref().unwrap();
+            let sources = facts.config["merged"].as_array().unwrap();
+            let ids: Vec<&str> = sources.iter().map(|of| of["run_id"].as_str().unwrap()).collect();
+            format!("{}: {}", facts.of_suite.as_ref().unwrap().unit, ids.join(" "))
+        };
+        let found: Vec<String> = merged.iter().map(sources).collect();
+        assert_eq!(found, ["x: a1 b2 c1", "y: a2 b1", "z: b3"]);
+        let mixed = vec![suite(&[("x", "a1")]), file_of("b", 1.0)];
+        let error = merge(mixed, &[], now()).unwrap_err().to_string();
+        assert!(error.starts_with("b.jsonl holds 1 run, a.jsonl 1 run"), "{error}");
     }
 }

@@ -310,11 +310,8 @@ fn a_command_is_started_again_while_units_are_left() {
         command.arg(launch);
         Running::new(command).wait().code(code).notes(sentence);
     };
-    refused(
-        "mpirun -n 4",
-        2,
-        "error: --launch 'mpirun -n 4' starts no comet-run (write {comet} where",
-    );
+    refused(" ", 2, "error: --launch names no command (write --launch 'mpirun -n 4', or");
+    refused("sh -c 'exit 78'", 5, "error: 'sh -c 'exit 78'' ended with exit status: 78 before");
     refused(
         "false {comet}",
         5,

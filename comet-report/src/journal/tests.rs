@@ -92,6 +92,23 @@ fn of_each_unit_the_attempt_that_is_done_counts_or_else_the_last_one() {
     );
 }
 
+/// Merged files, behind each other, are measurements of their own.
+#[test]
+fn runs_of_units_without_steps_replace_none() {
+    let text = run("a", 1, "m1", true) + &run("b", 1, "m2", true) + &run("a", 1, "n1", true);
+    let ids = |text: &str| {
+        let records = parse_records(text.as_bytes()).unwrap().records;
+        let ids = records.iter().filter_map(|record| match record {
+            Record::Run(run) => Some(run.run_id.clone()),
+            _ => None,
+        });
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&text), ["m1", "m2", "n1"]);
+    let cut = line("a", 1, "a1", Begun, None) + &run("a", 1, "a1", false);
+    assert_eq!(ids(&(cut + &text)), ["m1", "m2", "n1"]);
+}
+
 #[test]
 fn attempts_that_were_cut_off_are_counted_and_those_that_a_signal_ended_are_not() {
     let error = |run_id: &str| {

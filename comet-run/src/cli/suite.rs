@@ -51,7 +51,7 @@ pub(crate) struct JournalArgs {
     /// Go on with a file that was begun in another environment: processor, system, tuning variables
     #[arg(long)]
     pub(crate) allow_env_diff: bool,
-    /// Start this command, and start it again while units are left and it does not end in order; {comet} stands for this program with its arguments, as in 'mpirun -n 4 {comet}'
+    /// Start this command, and start it again while units are left and it does not end in order; {comet} in it stands for this program with its arguments, which follows it otherwise (mpirun -n 4)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) launch: Option<String>,
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use comet_report::guidelines::{GUIDELINES, Guideline, Judgement, judge};
 use serde_json::Value;
 
-use super::{files, launches, study};
+use super::{files, job, launches, study};
 use crate::backend;
 use crate::cli::{GuidelinesArgs, LaunchesArgs, RunArgs, profile_name};
 use crate::exit;
@@ -26,8 +26,6 @@ const LENGTHS: [u64; 2] = [8, 1 << 20];
 const FACTOR: u64 = 4;
 /// Launches of a command that starts the whole job.
 const LAUNCHES: u32 = 5;
-/// The word in a launcher's command that stands for the command of one rank.
-const PLACE: &str = "{comet}";
 
 /// Measures unless there are files, and prints what holds; returns the exit code.
 pub(crate) fn guidelines(args: &GuidelinesArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
@@ -82,17 +80,7 @@ fn job_words(command: &str, args: &GuidelinesArgs) -> anyhow::Result<Vec<String>
     own.extend(option("sizes", args.sizes.clone()));
     let seconds = |time: Duration| format!("{}ns", time.as_nanos());
     own.extend(option("budget", args.study.budget.map(seconds)));
-    let words: Vec<&str> = command.split_whitespace().collect();
-    if words.is_empty() {
-        return Err(exit::usage(
-            "--launch names no command (write --launch 'mpirun -n 4', or 'mpirun -n 4 {comet}')",
-        ));
-    }
-    let at = words.iter().position(|word| *word == PLACE);
-    let (before, after) =
-        (&words[..at.unwrap_or(words.len())], at.map_or(&[][..], |at| &words[at + 1..]));
-    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-    Ok([owned(before), own, owned(after)].concat())
+    job::around(command, own)
 }
 
 /// Refuses `operations` without a guideline.
@@ -246,14 +234,11 @@ mod tests {
             job_words(args.launch.as_deref().unwrap(), &args).map(|words| words.join(" "))
         };
         let words = parsed("mpirun -n 4").unwrap();
-        assert!(words.starts_with("mpirun -n 4 /"), "{words}");
+        assert!(words.starts_with("/bin/sh -c exec env mpirun -n 4 "), "{words}");
         assert!(
             words.ends_with(" guidelines allreduce --quiet --out {out} --profile standard"),
             "{words}"
         );
-        let words = parsed("srun {comet} : true").unwrap();
-        assert!(words.starts_with("srun /") && words.ends_with(" standard : true"), "{words}");
-        assert_eq!(exit::code_of(&parsed(" ").unwrap_err()), exit::USAGE);
     }
 
     #[test]

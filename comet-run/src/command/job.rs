@@ -25,6 +25,34 @@ const STEP: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Number of last output lines quoted in an error about a command.
 const N_LAST_LINES: usize = 3;
+/// Word of a command that stands for this program with its arguments.
+const COMET: &str = "{comet}";
+
+/// The words that start `command`, in which `own`, this program with its arguments, stands for `{comet}`, or behind
+/// it. Variables may stand before the command, and words in quotes.
+///
+/// # Errors
+/// If it is none, or more than one.
+pub(super) fn around(command: &str, own: Vec<String>) -> anyhow::Result<Vec<String>> {
+    if command.trim().is_empty() {
+        return Err(exit::usage(format!(
+            "--launch names no command (write --launch 'mpirun -n 4', or 'mpirun -n 4 {COMET}')"
+        )));
+    }
+    if command.contains([';', '&', '|', '\n']) {
+        return Err(exit::usage(format!(
+            "--launch '{command}' is more than one command (write them into a file, and --launch 'sh FILE {COMET}')"
+        )));
+    }
+    const OWN: &str = "\"$@\"";
+    let line = match command.contains(COMET) {
+        true => command.replace(COMET, OWN),
+        false => format!("{command} {OWN}"),
+    };
+    // The shell becomes the command, and its own name is that of this program.
+    let shell = ["/bin/sh", "-c", &format!("exec env {line}"), "comet-run"].map(str::to_owned);
+    Ok(shell.into_iter().chain(own).collect())
+}
 
 /// Refuses a `launcher` that has started the command `name`, which starts jobs itself.
 pub(super) fn refuse_launcher(launcher: Option<&Launcher>, name: &str) -> anyhow::Result<()> {
@@ -189,4 +217,28 @@ impl Drop for Group {
 /// Number of checks within `time`. No clock is read here: only transports do that.
 fn n_steps(time: Duration) -> u128 {
     time.as_nanos().div_ceil(STEP.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_stands_in_its_place_or_behind_the_command() {
+        let started = |command: &str| {
+            let own = ["printf", "%s|", "it's", "a b", "{out}"].map(str::to_owned).to_vec();
+            let words = around(command, own)?;
+            let output = Command::new(&words[0]).args(&words[1..]).output()?;
+            anyhow::Ok(String::from_utf8(output.stdout)?)
+        };
+        let check = |command, expected: &str| assert_eq!(started(command).unwrap(), expected);
+        check("{comet}", "it's|a b|{out}|");
+        check("A=1 {comet} : 'c d'", "it's|a b|{out}|:|c d|");
+        check("A=1 env", "it's|a b|{out}|");
+        for (command, expected) in [(" ", "names no command"), ("a; {comet}", "is more than one")] {
+            let error = around(command, Vec::new()).unwrap_err();
+            assert_eq!(exit::code_of(&error), exit::USAGE);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
 }

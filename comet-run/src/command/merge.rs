@@ -29,9 +29,21 @@ pub(crate) fn merge(args: &MergeArgs) -> anyhow::Result<u8> {
         create_new(&args.out)?;
     }
     files::write(&args.out, &lines)?;
-    let files = launches_of(&records);
-    terminal::note(&format!("note: {files} from {} files", args.files.len()));
+    let (launches, n_files) = (launches_of(&records), args.files.len());
+    terminal::note(&format!("note: {launches} from {n_files} files"));
+    for (unit, n_sources) in records.iter().filter_map(unit) {
+        if n_sources < n_files {
+            terminal::note(&format!("note: unit {unit} is in {n_sources} of {n_files} files"));
+        }
+    }
     Ok(exit::OK)
+}
+
+/// The unit of a suite that a merged run is of, and the number of runs it was made of.
+fn unit(record: &Record) -> Option<(&str, usize)> {
+    let Record::Run(run) = record else { return None };
+    let of = run.of_suite.as_ref()?;
+    Some((&of.unit, run.config.get("merged")?.as_array()?.len()))
 }
 
 /// The most launches of a point, in words.

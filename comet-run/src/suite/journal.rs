@@ -18,7 +18,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use comet_core::words::count;
-use comet_report::journal::{self, Journal as Past, differences, sha256_of_lines};
+use comet_report::journal::{
+    self, Journal as Past, Past as PastOfUnit, differences, sha256_of_lines,
+};
 use comet_report::record::{EndStatus, OfSuite, PointCounts, UnitState};
 use comet_report::recorder::RunDescription;
 use nix::errno::Errno;
@@ -124,14 +126,8 @@ fn holder(file: &File) -> Option<(u32, String)> {
 #[derive(Debug)]
 struct Unit {
     name: String,
-    state: Option<UnitState>,
-    n_begun: u32,
-    n_failed: u32,
-    /// Failure of its last attempt.
-    reason: Option<String>,
     /// Exit code of the attempt that is done.
     code: u8,
-    run_id: String,
 }
 
 /// Outcome of an attempt.
@@ -158,6 +154,8 @@ pub(crate) struct Journal<'a> {
     /// The environment that differs from that of earlier runs.
     difference: Option<String>,
     units: Vec<Unit>,
+    /// Steps of the units so far.
+    past: Past,
 }
 
 impl<'a> Journal<'a> {
@@ -205,10 +203,12 @@ impl<'a> Journal<'a> {
             let remedy = "or allow it with --allow-env-diff";
             return Err(refuse(&format!("{difference}; {remedy}")));
         }
-        let units = names.into_iter().map(|name| Unit::new(name, past)).collect();
+        let code = |name: &String| past.units.get(name).map_or(exit::NOTHING, code_of);
+        let units = names.into_iter().map(|name| Unit { code: code(&name), name }).collect();
         let difference = surrounding.first().map(ToString::to_string);
         let (name, lines) = (&*suite.name, &*suite.lines);
-        Ok(Self { name, lines, sha256, file, attempts, difference, units })
+        let past = past.clone();
+        Ok(Self { name, lines, sha256, file, attempts, difference, units, past })
     }
 
     /// The units that are left, and all.
@@ -217,16 +217,22 @@ impl<'a> Journal<'a> {
         (left.count(), self.units.len())
     }
 
+    /// The past of `unit`; `None` if it was never begun.
+    fn past(&self, unit: &Unit) -> Option<&PastOfUnit> {
+        self.past.units.get(&unit.name)
+    }
+
     /// The next unit by its place in the order, if one is left; those that have failed too often are
     /// given up first.
     pub(crate) fn next(&mut self) -> anyhow::Result<Option<usize>> {
         for index in 0..self.units.len() {
             let unit = &self.units[index];
-            let is_suspect = matches!(unit.state, Some(UnitState::Begun | UnitState::Stopped));
-            if is_suspect && unit.n_failed >= self.attempts {
-                let reason = unit.reason.clone();
+            let Some(past) = self.past(unit) else { continue };
+            let is_suspect = matches!(past.state, UnitState::Begun | UnitState::Stopped);
+            if is_suspect && past.n_failed >= self.attempts {
+                let reason = past.reason.clone();
                 let reason = reason.unwrap_or_else(|| "the job ended without a report".into());
-                let failures = count(unit.n_failed as usize, "failed attempt");
+                let failures = count(past.n_failed as usize, "failed attempt");
                 let name = &unit.name;
                 terminal::note(&format!(
                     "note: unit {name} is given up after {failures}: {reason}"
@@ -236,38 +242,32 @@ impl<'a> Journal<'a> {
         }
         let open = (0..self.units.len()).filter(|index| !self.is_over(&self.units[*index]));
         Ok(open.min_by_key(|index| {
-            let unit = &self.units[*index];
-            (unit.state.is_some(), unit.n_failed, *index)
+            let past = self.past(&self.units[*index]);
+            (past.is_some(), past.map_or(0, |past| past.n_failed), *index)
         }))
     }
 
     /// Begins the unit at `index` with the run `run_id`; returns what its record says.
     pub(crate) fn begin(&mut self, index: usize, run_id: &str) -> anyhow::Result<OfSuite> {
-        let unit = &mut self.units[index];
-        unit.n_begun += 1;
-        unit.n_failed += 1;
-        (unit.run_id, unit.reason) = (run_id.to_owned(), None);
+        let attempt = self.attempt(index) + 1;
         let reason = self.difference.clone();
-        self.step(index, UnitState::Begun, reason)?;
-        Ok(self.of_suite(index))
+        self.step_of((index, attempt, run_id), UnitState::Begun, reason)?;
+        Ok(self.of_suite(index, attempt))
     }
 
     /// Ends the attempt at the unit at `index`.
     pub(crate) fn end(&mut self, index: usize, outcome: Outcome) -> anyhow::Result<()> {
-        let unit = &mut self.units[index];
         match outcome {
             Outcome::Done(code) => {
-                (unit.code, unit.n_failed) = (code, unit.n_failed - 1);
+                self.units[index].code = code;
                 // What is done is on the disk.
                 self.file.as_ref().map_or(Ok(()), |file| file.file().sync_data())?;
                 self.step(index, UnitState::Done, None)
             }
-            Outcome::Stopped(reason) => {
-                unit.n_failed -= 1;
-                self.step(index, UnitState::Stopped, Some(reason))
-            }
+            Outcome::Stopped(reason) => self.step(index, UnitState::Stopped, Some(reason)),
             Outcome::Failed(reason) => {
-                unit.reason = Some(reason);
+                let run_id = self.run_id(index);
+                self.past.fail(Some(&run_id), &reason);
                 Ok(())
             }
         }
@@ -275,7 +275,12 @@ impl<'a> Journal<'a> {
 
     /// Number of the last attempt at the unit at `index`.
     pub(crate) fn attempt(&self, index: usize) -> u32 {
-        self.units[index].n_begun
+        self.past(&self.units[index]).map_or(0, |past| past.n_begun)
+    }
+
+    /// Id of the run of that attempt.
+    fn run_id(&self, index: usize) -> String {
+        self.past(&self.units[index]).map(|past| past.run_id.clone()).unwrap_or_default()
     }
 
     /// The exit code for all units that are over.
@@ -285,22 +290,21 @@ impl<'a> Journal<'a> {
     }
 
     fn is_over(&self, unit: &Unit) -> bool {
-        match unit.state {
-            Some(UnitState::Done) => true,
+        self.past(unit).is_some_and(|past| match past.state {
+            UnitState::Done => true,
             // With more attempts it is a suspect again.
-            Some(UnitState::Gone) => unit.n_failed >= self.attempts,
+            UnitState::Gone => past.n_failed >= self.attempts,
             _ => false,
-        }
+        })
     }
 
-    fn of_suite(&self, index: usize) -> OfSuite {
-        let Unit { name, n_begun, .. } = &self.units[index];
+    fn of_suite(&self, index: usize, attempt: u32) -> OfSuite {
         OfSuite {
             name: self.name.to_owned(),
             sha256: self.sha256.clone(),
             lines: self.lines.to_vec(),
-            unit: name.clone(),
-            attempt: *n_begun,
+            unit: self.units[index].name.clone(),
+            attempt,
         }
     }
 
@@ -311,42 +315,35 @@ impl<'a> Journal<'a> {
         state: UnitState,
         reason: Option<String>,
     ) -> anyhow::Result<()> {
-        let of = self.of_suite(index);
-        let unit = &mut self.units[index];
-        unit.state = Some(state);
+        let run_id = self.run_id(index);
+        self.step_of((index, self.attempt(index), &run_id), state, reason)
+    }
+
+    /// The same of an attempt with its run.
+    fn step_of(
+        &mut self,
+        (index, attempt, run_id): (usize, u32, &str),
+        state: UnitState,
+        reason: Option<String>,
+    ) -> anyhow::Result<()> {
         if state == UnitState::Gone {
-            unit.code = exit::PARTIAL;
+            self.units[index].code = exit::PARTIAL;
         }
-        let Some(file) = &self.file else { return Ok(()) };
-        let record = journal::step(&of, &unit.run_id, state, reason, SystemTime::now());
-        file.append(&[record])
+        let of = self.of_suite(index, attempt);
+        let record = journal::step(&of, run_id, state, reason, SystemTime::now());
+        self.past.note(&record);
+        self.file.as_ref().map_or(Ok(()), |file| file.append(&[record]))
     }
 }
 
-impl Unit {
-    /// The unit `name` with its `past`.
-    fn new(name: String, past: &Past) -> Self {
-        let past = past.units.get(&name);
-        let end = past.and_then(|past| past.end);
-        let is_gone = past.is_some_and(|past| past.state == UnitState::Gone);
-        Self {
-            name,
-            state: past.map(|past| past.state),
-            n_begun: past.map_or(0, |past| past.n_begun),
-            n_failed: past.map_or(0, |past| past.n_failed),
-            reason: past.and_then(|past| past.reason.clone()),
-            code: if is_gone { exit::PARTIAL } else { end.map_or(exit::NOTHING, code_of) },
-            run_id: past.map(|past| past.run_id.clone()).unwrap_or_default(),
-        }
-    }
-}
-
-/// The exit code of a run that ended in an earlier process.
-fn code_of((status, points): (EndStatus, PointCounts)) -> u8 {
-    match (status, points) {
-        (_, PointCounts { check_failed: 1.., .. }) => exit::CHECK_FAILED,
-        (EndStatus::Complete, PointCounts { ok: 0, .. }) => exit::NOTHING,
-        (EndStatus::Complete, PointCounts { failed: 0, .. }) => exit::OK,
+/// The exit code of a unit with this past, whose run ended in an earlier process.
+fn code_of(past: &PastOfUnit) -> u8 {
+    match (past.state, past.end) {
+        (UnitState::Gone, _) => exit::PARTIAL,
+        (_, None) => exit::NOTHING,
+        (_, Some((_, PointCounts { check_failed: 1.., .. }))) => exit::CHECK_FAILED,
+        (_, Some((EndStatus::Complete, PointCounts { ok: 0, .. }))) => exit::NOTHING,
+        (_, Some((EndStatus::Complete, PointCounts { failed: 0, .. }))) => exit::OK,
         _ => exit::PARTIAL,
     }
 }

@@ -1,6 +1,6 @@
 //! A command that measures a suite, started again and again until nothing is left to measure.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, SystemTime};
@@ -21,10 +21,6 @@ use crate::terminal;
 
 /// Starts of words with the command and the file of all starts.
 const REPLACED: [&str; 3] = ["--launch=", "--out=", "-o"];
-/// Word of the command that stands for this program with its arguments.
-const COMET: &str = "{comet}";
-/// The shell, which becomes the command.
-const SHELL: &str = "/bin/sh";
 
 /// Starts in a row that begin no unit.
 const MAX_IDLE: u32 = 2;
@@ -49,27 +45,15 @@ pub(super) fn supervise(
     launcher: Option<&Launcher>,
 ) -> anyhow::Result<u8> {
     job::refuse_launcher(launcher, "suite run --launch")?;
-    if !command.contains(COMET) {
-        return Err(exit::usage(format!(
-            "--launch '{command}' starts no comet-run (write {COMET} where its command line stands, as \
-             in 'mpirun -n 4 {COMET}')"
-        )));
-    }
     let out = path(args)?;
-    if command.contains([';', '&', '|', '\n']) {
-        return Err(exit::usage(format!(
-            "--launch '{command}' is more than one command (write them into a file, and --launch 'sh FILE {COMET}')"
-        )));
-    }
     let own = words(std::env::args_os(), &out).context("cannot find this program")?;
-    // Variables may stand before the command.
-    let script = format!("exec env {}", command.replace(COMET, &own));
+    let words = job::around(command, own)?;
     let signals = Signals::catch().context("cannot catch signals")?;
     let mut n_idle = 0;
     loop {
         let n_before = journal(&out)?.n_steps;
-        let mut shell = Command::new(SHELL);
-        shell.arg("-c").arg(&script);
+        let mut shell = Command::new(&words[0]);
+        shell.args(&words[1..]);
         let mut group = Group::start(shell, command)?;
         let ended = group.wait(Duration::MAX, &signals)?;
         // Before the next one none of its processes may be left.
@@ -131,27 +115,20 @@ fn journal(path: &Path) -> anyhow::Result<Journal> {
     Journal::read(path).map_err(exit::bad_input)
 }
 
-/// This program with its own `arguments`, but for those of its starts, and with the result file `out`,
-/// for a shell.
-fn words(arguments: impl Iterator<Item = OsString>, out: &Path) -> anyhow::Result<String> {
-    let program = std::env::current_exe()?;
-    let mut words = vec![quoted(program.as_os_str())];
+/// This program with its own `arguments`, but for those of its starts, and with the result file `out`.
+fn words(arguments: impl Iterator<Item = OsString>, out: &Path) -> anyhow::Result<Vec<String>> {
+    let mut words = vec![std::env::current_exe()?.to_string_lossy().into_owned()];
     let mut arguments = arguments.skip(1);
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
         if ["--launch", "--out", "-o"].contains(&&*text) {
             arguments.next();
         } else if text != "--again" && !REPLACED.iter().any(|start| text.starts_with(start)) {
-            words.push(quoted(&argument));
+            words.push(text.into_owned());
         }
     }
-    words.push(format!("--out={}", quoted(out.as_os_str())));
-    Ok(words.join(" "))
-}
-
-/// `word` as one word of a shell.
-fn quoted(word: &OsStr) -> String {
-    format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"))
+    words.push(format!("--out={}", out.display()));
+    Ok(words)
 }
 
 #[cfg(test)]
@@ -163,12 +140,10 @@ mod tests {
         let line =
             ["comet-run", "suite", "run", "it's.toml", "--launch", "mpirun {comet}", "--again"];
         let words = words(line.into_iter().map(OsString::from), Path::new("r.jsonl")).unwrap();
-        let (_, rest) = words.split_once("' ").unwrap();
-        assert_eq!(rest, r"'suite' 'run' 'it'\''s.toml' --out='r.jsonl'");
+        assert_eq!(words[1..], ["suite", "run", "it's.toml", "--out=r.jsonl"]);
         let line =
             ["comet-run", "--launch=x {comet}", "-o", "a", "-ob", "--out=c", "--out", "d", "-q"];
         let words = super::words(line.into_iter().map(OsString::from), Path::new("r")).unwrap();
-        let (_, rest) = words.split_once("' ").unwrap();
-        assert_eq!(rest, "'-q' --out='r'");
+        assert_eq!(words[1..], ["-q", "--out=r"]);
     }
 }
