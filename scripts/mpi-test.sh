@@ -203,6 +203,23 @@ has_layouts() { # FAMILY
     grep -q '^MPI_Gatherv 1 contiguous 16$' "$scratch/types"
     with_types 2 osu_alltoallv -m 64:64 -i 2 -x 1 -D "indx:$scratch/blocks"
     grep -q '^MPI_Alltoallv 1 other' "$scratch/types"
+    # Any two layouts, in each kernel that has some; others are refused.
+    local suites=(comet naive parkbench model health imb imb-nbc imb-mpi4 imb-p2p osu skampi)
+    for of in 2 3; do
+        launch "$of" "${suites[@]}" --layout vector:2:4,indexed,struct:to:vector:1:3,mpi_packed:mixed --sizes 96 \
+            --samples 2 --repetitions 2 --launches 1 --mem 64Mi --quiet --format none --out "$scratch/laid-$of.jsonl"
+        "$comet_run" show "$scratch/laid-$of.jsonl" --format csv >"$scratch/laid.csv"
+        ! grep -E '^[^,]*,[^,]*,(check_failed|failed),' "$scratch/laid.csv" || return 1
+        [[ $(grep -c ',ok,' "$scratch/laid.csv") -gt 300 ]] || { echo 'few kernels have layouts' && return 1; }
+    done
+    # A timed construction is one call of the constructor that its name says.
+    for of in contiguous vector indexed struct; do
+        with_types 1 skampi/commit --axis "constructor=$of" --sizes 768 --samples 2 --repetitions 50 --launches 1 \
+            --quiet --out none --format none
+        awk -v of="$of" '{ n[$1]++; n_all += /Type_(contiguous|vector|indexed|create|get)/ }
+            END { own = n["MPI_Type_" of] + n["MPI_Type_create_" of]
+                if (own < 100 || n_all > own + 20) { print of ": " own " of " n_all " calls"; exit 1 } }' "$scratch/types"
+    done
     # The transport of ranks that share memory has no such types.
     ends_with 2 "$comet_run" osu/bw -t shm --layout vect:8:4
     prints 1 'needs derived datatypes'

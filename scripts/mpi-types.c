@@ -47,6 +47,16 @@ NOTED(MPI_Sendrecv, n, t, (b, n, t, to, tag, o, m, u, from, other, c, s),
       const void *b, int n, MPI_Datatype t, int to, int tag, void *o, int m, MPI_Datatype u, int from,
       int other, MPI_Comm c, MPI_Status *s)
 
+/* Constructors, with the first of their types. */
+NOTED(MPI_Type_contiguous, n, t, (n, t, m), int n, MPI_Datatype t, MPI_Datatype *m)
+NOTED(MPI_Type_vector, n, t, (n, b, s, t, m), int n, int b, int s, MPI_Datatype t, MPI_Datatype *m)
+NOTED(MPI_Type_indexed, n, t, (n, b, s, t, m),
+      int n, const int b[], const int s[], MPI_Datatype t, MPI_Datatype *m)
+NOTED(MPI_Type_create_struct, n, t[0], (n, b, s, t, m),
+      int n, const int b[], const MPI_Aint s[], const MPI_Datatype t[], MPI_Datatype *m)
+NOTED(MPI_Type_create_resized, 1, t, (t, l, e, m), MPI_Datatype t, MPI_Aint l, MPI_Aint e, MPI_Datatype *m)
+NOTED(MPI_Type_get_extent, 1, t, (t, l, e), MPI_Datatype t, MPI_Aint *l, MPI_Aint *e)
+
 NOTED(MPI_Bcast, n, t, (b, n, t, root, c), void *b, int n, MPI_Datatype t, int root, MPI_Comm c)
 NOTED(MPI_Reduce, n, t, (b, o, n, t, op, root, c),
       const void *b, void *o, int n, MPI_Datatype t, MPI_Op op, int root, MPI_Comm c)

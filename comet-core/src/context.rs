@@ -188,6 +188,11 @@ impl<'a, T: Transport> Context<'a, T> {
         self.blocks.filter(|_| self.packing.is_some()).map(Blocks::data_bytes)
     }
 
+    /// Bytes of data of a message that has a layout; `None` of others.
+    pub fn data_bytes(&self) -> Option<usize> {
+        self.blocks.map(Blocks::data_bytes)
+    }
+
     /// The transport.
     pub fn transport(&self) -> &'a T {
         self.transport

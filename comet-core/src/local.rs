@@ -413,6 +413,7 @@ impl RawTransport for Local {
     type PreparedOp = NoPrepared;
     type Window = LocalWindow;
     type File = NoFile;
+    type Construction = crate::layout::PieceSearch;
 
     fn start_send(
         &self,

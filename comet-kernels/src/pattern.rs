@@ -324,12 +324,14 @@ impl<B: DerefMut<Target = [u8]>> Crossing<B> {
         }
     }
 
-    /// Checks what came back in the last crossing.
-    pub(crate) fn check_returned(&mut self, check: &mut Checker) {
+    /// Checks what came back in the last crossing into the message, whose contents were those that `before` writes
+    /// of its seed.
+    pub(crate) fn check_returned(&mut self, check: &mut Checker, before: fn(&mut [u8], u64)) {
         let ([own, of_peer], (from, to)) = (self.seeds(check.seeds()), self.peers);
         check.message(&mut self.buffer, of_peer, format_args!("the message from rank {from}"));
         let what = format!("the message that rank {to} returned");
-        check.arrival(self.arrived_bytes, (&mut self.message, own), &what);
+        let (length, before) = (self.arrived_bytes, |place: &mut [u8]| before(place, own));
+        check.arrival_over(length, (&mut self.message, own), before, &what);
     }
 }
 

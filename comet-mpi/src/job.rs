@@ -274,7 +274,7 @@ impl Job {
     pub fn agree(&self, code: u8) -> u8 {
         let mut of_rank_0 = [code];
         self.vitals().enter(Waiting::Collective(Source::Any));
-        let outcome = self.comm.broadcast(&mut of_rank_0, 0);
+        let outcome = self.comm.broadcast(&mut of_rank_0, 0, self.rank() == 0);
         self.vitals().leave();
         outcome.map_or(code, |()| of_rank_0[0])
     }

@@ -30,4 +30,4 @@ pub use level::ThreadLevel;
 /// The binding of MPI, so that a program has the version of which [`adopt`] takes a communicator.
 pub use mpi;
 pub use native::{MpiBuffer, MpiCall, MpiFile, MpiPeers, MpiPrepared, MpiRecv, MpiSend, MpiWindow};
-pub use transport::Mpi;
+pub use transport::{Mpi, MpiConstruction};

@@ -1,6 +1,7 @@
 //! The transport of one rank: each call is one call of MPI.
 
 mod collective;
+mod construction;
 mod file;
 mod graph;
 mod lane;
@@ -22,7 +23,7 @@ use comet_core::collective::{Collective, Element, Neighbours, Reducer, require_o
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::Plan;
 use comet_core::job::JobFailure;
-use comet_core::layout::{Blocks, Datatype};
+use comet_core::layout::Blocks;
 use comet_core::placement::line_time_ns;
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -43,6 +44,8 @@ use crate::native::{
     MpiSend, MpiWindow, Set,
 };
 use crate::vitals::{Phase, Vitals};
+
+pub use construction::MpiConstruction;
 
 /// Waits may last this many times as long as what is expected, beyond the watchdog's time.
 const ALLOWANCE: u64 = 4;
@@ -187,6 +190,7 @@ impl RawTransport for Mpi {
     type PreparedOp = MpiPrepared;
     type Window = MpiWindow;
     type File = MpiFile;
+    type Construction = MpiConstruction;
 
     #[inline(always)]
     fn start_send<'env>(
@@ -382,14 +386,6 @@ impl Transport for Mpi {
         Ok(self.part(self.group.clone(), Rc::new(comm), None))
     }
 
-    fn construct(&self, datatype: &Datatype) -> Result<()> {
-        native::construct(datatype).map_err(|failure| self.error(failure))
-    }
-
-    fn constructed(&self, datatype: &Datatype) -> Result<[usize; 2]> {
-        native::facts(datatype).map_err(|failure| self.error(failure))
-    }
-
     fn pack(&self, message: &[u8], packed: &mut [u8]) -> Result<()> {
         self.comm.pack(message, packed).map_err(|failure| self.error(failure))
     }
@@ -574,7 +570,7 @@ impl Transport for Mpi {
     #[inline]
     fn blocked_broadcast(&self, root: Rank, message: &mut [u8]) -> Result<()> {
         require_rank(self, root)?;
-        self.call_of_all(Source::Any, |comm| comm.broadcast(message, root))
+        self.call_of_all(Source::Any, |comm| comm.broadcast(message, root, self.rank() == root))
     }
 
     #[inline]

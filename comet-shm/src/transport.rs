@@ -267,6 +267,7 @@ impl RawTransport for Shm {
     type PreparedOp = NoPrepared;
     type Window = ShmWindow;
     type File = ShmFile;
+    type Construction = comet_core::layout::PieceSearch;
 
     fn start_send(
         &self,

@@ -314,6 +314,7 @@ impl RawTransport for Sim {
     type PreparedOp = NoPrepared;
     type Window = SimWindow;
     type File = NoFile;
+    type Construction = comet_core::layout::PieceSearch;
 
     fn start_send(
         &self,

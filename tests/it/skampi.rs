@@ -51,8 +51,9 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("buffer_attach", "28 makes room for one buffered message"),
         (
             "commit",
-            "constructs the type of a message of one layout (Type_contiguous, Type_vector, ...)",
+            "constructs a type by one call of a constructor (Type_contiguous, Type_vector, ...)",
         ),
+        ("pack", "packs the blocks of a message of --layout (MPI_Pack, or loops of CoMet)"),
     ] {
         let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
         let page: Vec<&str> = page.split_whitespace().collect();
@@ -67,7 +68,7 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 31, "{kernels:?}");
+        assert_eq!(kernels.len(), 32, "{kernels:?}");
     }
 }
 
@@ -98,10 +99,10 @@ fn a_suite_file_measures_messages_of_its_own_datatypes() {
     let folder = Folder::new();
     folder.write(
         "own.toml",
-        "[layout]\ncolumn = 'vector(4,1,4,double)'\n[defaults]\nsamples = 3\nlength_bytes = 96\n\
+        "[layout]\ncolumn = 'vector(4,1,4,double)'\nhalf = 'vector:1:2'\n[defaults]\nsamples = 3\nlength_bytes = 96\n\
          launches = 1\nprofile = 'quick'\n[[measure]]\nkernel = ['skampi/pingpong_isend_recv', 'imb/alltoall']\n\
          layout = ['contiguous', 'column', 'packed:struct']\n[[measure]]\nkernel = 'comet/echo'\nhops = 1\n\
-         layout = [['column', 'indexed'], 'vector:1:2:to:column']\n",
+         layout = [['column', 'indexed'], 'half:to:column']\n",
     );
     let names = |transport: &str| {
         let line = format!("suite run own.toml -t {transport} -n 2 -q --out {transport}.jsonl");
@@ -113,11 +114,15 @@ fn a_suite_file_measures_messages_of_its_own_datatypes() {
     };
     let expected = [
         ["contiguous", "column", "packed:struct"].repeat(2),
-        vec!["column:to:indexed", "vector:1:2:to:column"],
+        vec!["column:to:indexed", "half:to:column"],
     ];
     for transport in ["sim", "shm"] {
         assert_eq!(names(transport), expected.concat());
     }
+    // The file tells what they are without that of the suite.
+    let records = folder.records("sim.jsonl");
+    let last = records.of_type("run").last().unwrap()["config"]["layout_definitions"].clone();
+    assert_eq!(last, serde_json::json!({"column": "vector(4,1,4,double)", "half": "vector:1:2"}));
 }
 
 /// A layout is packed for a kernel that can, and no reason for another one beside it, in either order.

@@ -6,7 +6,7 @@ use super::Check;
 use super::toolkit::{Found, TAG, checks};
 use crate::collective::Element;
 use crate::error::Result;
-use crate::layout::{Blocks, Layout, Layouts, Packing, Way};
+use crate::layout::{Blocks, Construction as _, Layout, Layouts, Packing, Way};
 use crate::pattern;
 use crate::transport::{Source, Status, Transport};
 
@@ -125,9 +125,10 @@ fn one_byte<T: Transport>(laid: &T, found: &Found) -> Result<()> {
 fn every_datatype_is_constructed<T: Transport>(t: &T, found: &Found) -> Result<()> {
     for blocks in pairs() {
         let of = blocks.sent();
-        t.construct(of)?;
+        let mut construction = T::Construction::of(t, of)?;
+        construction.run(t)?;
         let what = format!("size and extent of {}", blocks.layouts());
-        found.require_eq(what, t.constructed(of)?, [of.size_bytes(), of.extent_bytes()]);
+        found.require_eq(what, construction.found(t)?, [of.size_bytes(), of.extent_bytes()]);
     }
     Ok(())
 }

@@ -164,6 +164,7 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
     type PreparedOp = Nothing;
     type Window = TwistedWindow<W>;
     type File = NoFile;
+    type Construction = crate::layout::PieceSearch;
 
     fn start_send<'env>(
         &self,

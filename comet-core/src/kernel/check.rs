@@ -72,8 +72,19 @@ impl Checker {
     /// Checks that `message` is the pattern `seed`; `what` names it in the error. With a layout it has been
     /// received into a place that was spoiled with that seed, whose gaps are as they were.
     pub fn message(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
+        self.message_over(message, seed, |place| pattern::spoil(place, seed), what);
+    }
+
+    /// The same for a message that has been received into a place with the contents that `before` writes.
+    pub fn message_over(
+        &mut self,
+        message: &mut [u8],
+        seed: u64,
+        before: impl FnOnce(&mut [u8]),
+        what: impl Display,
+    ) {
         let laid = self.blocks.as_ref().filter(|of| of.extent_bytes() == message.len());
-        match laid.map(|blocks| blocks.arrived(seed)) {
+        match laid.map(|blocks| blocks.arrived_over(seed, before)) {
             Some(expected) => self.bytes(message, &expected, &what.to_string()),
             None => self.whole(message, seed, what),
         }
@@ -99,8 +110,19 @@ impl Checker {
         (buffer, seed): (&mut [u8], u64),
         what: &str,
     ) {
+        self.arrival_over(length_bytes, (buffer, seed), |place| pattern::spoil(place, seed), what);
+    }
+
+    /// The same for a message that has been received into a place with the contents that `before` writes.
+    pub fn arrival_over(
+        &mut self,
+        length_bytes: Option<usize>,
+        (buffer, seed): (&mut [u8], u64),
+        before: impl FnOnce(&mut [u8]),
+        what: &str,
+    ) {
         self.length(length_bytes, buffer.len(), what);
-        self.message(buffer, seed, what);
+        self.message_over(buffer, seed, before, what);
     }
 
     /// Checks that a message of `n` bytes arrived last from the right source.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Case;
-use super::axis::{ALGORITHM, HOPS, LENGTH_BYTES};
+use super::axis::{HOPS, LENGTH_BYTES};
 use super::buffers::Buffers;
 use super::cast::Cast;
 use super::refusal;
@@ -73,18 +73,15 @@ impl<'a> World<'a> {
                 "{id} has no messages of the layout {layouts} (leave --layout out)"
             ));
         }
-        let refuse =
-            |why: &str| Err(format!("{id} {why} {layouts} (take --layout {})", layouts.datatype()));
         if layouts.way() != Way::Datatype && !case.info.is_packed {
-            return refuse("packs no messages between its calls, as in");
+            return Err(format!(
+                "{id} packs no messages between its calls, as in {layouts} (take --layout {})",
+                layouts.datatype()
+            ));
         }
-        // One call has one type for all parts, and a message to itself comes back as it was sent.
-        let has_algorithms = case.info.axes.iter().any(|used| used.axis.name == ALGORITHM);
-        let takes_all = case.info.class.takes_all_ranks();
-        let is_call = takes_all && (has_algorithms || !case.info.is_packed);
-        let is_one = is_call || case.find(&HOPS) == Some(0);
-        if layouts.differ() && is_one {
-            return refuse("has messages of one layout, unlike");
+        // A message to itself comes back as it was sent.
+        if case.find(&HOPS) == Some(0) {
+            self.require_one_layout(case)?;
         }
         let most = MAX_ELEMENTS.saturating_mul(case.element().unwrap_or(Element::U8).bytes());
         if case.length(&LENGTH_BYTES) > most {
@@ -93,6 +90,18 @@ impl<'a> World<'a> {
             ));
         }
         self.blocks(case).map_or(Ok(()), |blocks| blocks.admit())
+    }
+
+    /// Refuses two layouts for messages that are sent from where they were received.
+    ///
+    /// # Errors
+    /// A sentence with both layouts.
+    pub fn require_one_layout(&self, case: &Case) -> Result<(), String> {
+        let Some(layouts) = self.layouts(case).filter(|layouts| layouts.differ()) else {
+            return Ok(());
+        };
+        let (id, one) = (case.info.id(), layouts.datatype());
+        Err(format!("{id} has messages of one layout, unlike {layouts} (take --layout {one})"))
     }
 
     /// The blocks of each message of `case`, if it has a layout.

@@ -9,6 +9,7 @@
 //! A layout is scaled to the length of a message, so that messages of all layouts have the same data and
 //! any two are sent and received as each other. OSU counts the gaps too (`vect:4:2`).
 
+mod construction;
 mod datatype;
 mod packing;
 mod runs;
@@ -17,6 +18,7 @@ mod words;
 use std::fmt;
 use std::sync::Arc;
 
+pub use construction::{Construction, PieceSearch};
 pub use datatype::Datatype;
 pub use packing::Packing;
 pub use runs::Runs;
@@ -72,6 +74,8 @@ enum Form {
 pub struct Layout {
     word: String,
     form: Form,
+    /// What a name of the user's stands for.
+    definition: Option<String>,
 }
 
 impl Layout {
@@ -106,7 +110,7 @@ impl Layout {
             _ => {
                 let word = blocks.iter().map(|(start, n)| format!(":{start},{n}"));
                 let word = format!("indx{}", word.collect::<String>());
-                Ok(Self { word, form: Form::Indx(blocks.into()) })
+                Ok(Self { word, form: Form::Indx(blocks.into()), definition: None })
             }
         }
     }
@@ -306,6 +310,12 @@ impl Layouts {
         self.sent != self.received
     }
 
+    /// The names that the user gave, each with the text for which it stands.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let sides = [&self.sent, &self.received].into_iter();
+        sides.filter_map(|layout| Some((&*layout.word, layout.definition.as_deref()?)))
+    }
+
     /// The blocks of a message of `length_bytes` of `element`.
     pub fn of(self: &Arc<Self>, length_bytes: usize, element: Element) -> Blocks {
         // A layout beside a type of the user's has the elements of that.
@@ -443,8 +453,13 @@ impl Blocks {
     /// Contents of a place that was [spoiled](pattern::spoil), into which a message of the pattern `seed`
     /// has been received: gaps stay as they were.
     pub fn arrived(&self, seed: u64) -> Vec<u8> {
+        self.arrived_over(seed, |place| pattern::spoil(place, seed))
+    }
+
+    /// The same of a place with the contents that `before` writes.
+    pub(crate) fn arrived_over(&self, seed: u64, before: impl FnOnce(&mut [u8])) -> Vec<u8> {
         let [mut place, mut message] = [self.extent_bytes(); 2].map(|length| vec![0; length]);
-        pattern::spoil(&mut place, seed);
+        before(&mut place);
         pattern::fill(&mut message, seed);
         let mut packed = vec![0; self.data_bytes()];
         self.sent().runs().pack(&message, &mut packed);

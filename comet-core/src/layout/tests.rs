@@ -103,6 +103,30 @@ fn messages_without_an_equal_are_refused() {
 }
 
 #[test]
+fn names_stand_for_datatypes_and_for_other_layouts() {
+    let text =
+        "half=vector:1:2:to:columns=resized(128, vector(4,1,4,double)),vector(2,1,2,int),struct";
+    let list = Layouts::list(text, Layout::indx).unwrap();
+    let names: Vec<String> = list.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["half:to:columns", "vector(2,1,2,int)", "struct"]);
+    let definitions: Vec<_> = list.iter().flat_map(Layouts::definitions).collect();
+    assert_eq!(
+        definitions,
+        [("half", "vector:1:2"), ("columns", "resized(128, vector(4,1,4,double))")]
+    );
+    let of = |text| layouts(text).of(64, Element::F64);
+    assert_eq!(of("half=vector:1:2").sent(), of("vector:1:2").sent());
+    for (text, expected) in [
+        ("half=vector:2:1", "layouts are contiguous, vector:BLOCK:STRIDE"),
+        ("struct=vector:1:2", "struct is a layout already"),
+        ("half=word", "'word' is no datatype"),
+    ] {
+        let error = text.parse::<Layout>().unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn layouts_that_are_none_are_refused() {
     for text in [
         "vector",

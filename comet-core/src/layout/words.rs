@@ -45,8 +45,7 @@ impl FromStr for Layout {
     fn from_str(text: &str) -> Result<Self, String> {
         let word = text.trim().to_owned();
         if let Some(own) = own(&word) {
-            let (name, datatype) = own?;
-            return Ok(Self { word: name, form: Form::Own(Arc::new(datatype)) });
+            return own;
         }
         let (name, rest) = word.split_once(':').unwrap_or((&word, ""));
         let numbers: Option<Vec<usize>> = match rest {
@@ -76,7 +75,7 @@ impl FromStr for Layout {
             "vect" if (1..=first).contains(&second) => Form::Vect { stride: first, block: second },
             _ => return Err(UNKNOWN.into()),
         };
-        Ok(Self { word, form })
+        Ok(Self { word, form, definition: None })
     }
 }
 
@@ -99,16 +98,17 @@ const OF_OSU: [&str; 3] = ["cont", "vect", "indx"];
 
 /// Sentence about a word that is no layout.
 const UNKNOWN: &str = "layouts are contiguous, vector:BLOCK:STRIDE, hvector:BLOCK:BYTES, indexed, hindexed, \
-    indexed_block:BLOCK, struct, subarray, resized:BLOCK:EXTENT, nested:BLOCK:STRIDE, mixed, NAME=TYPE, and OSU's \
+    indexed_block:BLOCK, struct, subarray, resized:BLOCK:EXTENT, nested:BLOCK:STRIDE, mixed, NAME=TYPE (or one of \
+    these), and OSU's \
     cont, vect:STRIDE:BLOCK and indx:FILE, with a block of 1 to STRIDE elements (write vector:4:8)";
 
-/// Name and datatype of `NAME=TYPE` or `TYPE(...)`; `None` for other words.
-fn own(word: &str) -> Option<Result<(String, Datatype), String>> {
+/// The layout `NAME=TYPE`, `NAME=LAYOUT` or `TYPE(...)`; `None` for other words.
+fn own(word: &str) -> Option<Result<Layout, String>> {
     let is_name = |name: &str| {
         let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.".contains(letter);
         !name.is_empty() && name.chars().all(is_letter)
     };
-    let (name, datatype) = match word.split_once('=') {
+    let (name, text) = match word.split_once('=') {
         Some((name, _)) if CONSTRUCTORS.contains(&name) || OF_OSU.contains(&name) => {
             return Some(Err(format!("{name} is a layout already (take another name)")));
         }
@@ -117,13 +117,18 @@ fn own(word: &str) -> Option<Result<(String, Datatype), String>> {
                 "'{name}' is no name of a layout (use letters, digits, '_', '-' and '.')"
             )));
         }
-        Some((name, datatype)) => (name, datatype),
+        Some((name, text)) => (name, text),
         _ if word.contains('(') => (word, word),
         _ => return None,
     };
-    Some(datatype.parse().and_then(|of: Datatype| match of.size_bytes() {
+    let definition = Some(text.trim().to_owned()).filter(|_| name != word);
+    let named = |form| Layout { word: name.to_owned(), form, definition };
+    if text.contains(':') && !text.contains('(') || CONSTRUCTORS.contains(&text.trim()) {
+        return Some(text.parse().map(|of: Layout| named(of.form)));
+    }
+    Some(text.parse().and_then(|of: Datatype| match of.size_bytes() {
         0 => Err(format!("{name} has no element (give it a block)")),
-        _ => Ok((name.to_owned(), of)),
+        _ => Ok(named(Form::Own(Arc::new(of)))),
     }))
 }
 

@@ -41,13 +41,12 @@ pub use require::{require_destination, require_rank, require_source};
 pub use scope::{Lease, Request, Scope};
 pub use types::{ClockInfo, Promises, Rank, SendMode, Source, Status, Tag, Usage, Work};
 
-use std::hint::black_box;
 use std::ops::DerefMut;
 use std::sync::Arc;
 
 use crate::collective::{self, Collective, Element, Neighbours, Reducer};
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::layout::{Blocks, Datatype};
+use crate::layout::Blocks;
 use crate::topology::Topology;
 
 /// A rank's view of the message-passing system: all that kernels and the driver call.
@@ -130,25 +129,6 @@ pub trait Transport: RawTransport + Sized {
         let layouts = blocks.layouts();
         let text = format!("{layouts} needs derived datatypes (start the ranks under MPI)");
         Err(TransportError::new(TransportErrorKind::Unsupported, text))
-    }
-
-    /// Constructs and commits `datatype`, and frees it again (MPI-4.1 sections 5.1.2 and 5.1.9). By default it
-    /// finds the pieces of memory that loops of ours copy.
-    ///
-    /// # Errors
-    /// If the library refuses it.
-    fn construct(&self, datatype: &Datatype) -> Result<()> {
-        self.compute(Work::copy(0), || drop(black_box(datatype.runs())));
-        Ok(())
-    }
-
-    /// Size and extent in bytes of a type that was constructed of `datatype`, as the library tells them
-    /// (`MPI_Type_size`, `MPI_Type_get_extent`); by default those of its definition.
-    ///
-    /// # Errors
-    /// If the library refuses it.
-    fn constructed(&self, datatype: &Datatype) -> Result<[usize; 2]> {
-        Ok([datatype.size_bytes(), datatype.extent_bytes()])
     }
 
     /// Packs the blocks of `message`, which is one element of the datatype of this transport

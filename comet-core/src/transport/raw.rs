@@ -4,6 +4,7 @@ use super::{Lease, Outgoing, Place, Rank, SendMode, Source, Status, Tag};
 use crate::collective::{Collective, NoCall};
 use crate::error::Result;
 use crate::file::{Plan, RawFile};
+use crate::layout::Construction;
 use crate::window::{Memory, RawWindow};
 
 /// An operation in flight on a transport `T`: started, and not finished yet.
@@ -152,6 +153,9 @@ pub trait RawTransport {
     type Window: RawWindow;
     /// One side of a file.
     type File: RawFile;
+    /// The construction of a datatype by calls of the transport's own;
+    /// [`PieceSearch`](crate::layout::PieceSearch) where it has none.
+    type Construction: Construction<Self>;
 
     /// Starts to send `message` to rank `destination`.
     ///

@@ -22,6 +22,7 @@
 
 use comet_core::collective::{self, Kind};
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::{axes, rates};
 
@@ -33,6 +34,12 @@ pub(crate) struct Copy<const NAIVE: bool, B> {
     rank: Rank,
     root: Rank,
     message: B,
+}
+
+/// One broadcast of `message`.
+#[inline]
+fn broadcast<const NAIVE: bool, T: Transport>(t: &T, root: Rank, message: &mut [u8]) -> Result<()> {
+    if NAIVE { collective::broadcast(t, root, message) } else { t.blocked_broadcast(root, message) }
 }
 
 impl<const NAIVE: bool, T: Transport> Operation<T> for Copy<NAIVE, T::Buffer> {
@@ -47,16 +54,25 @@ impl<const NAIVE: bool, T: Transport> Operation<T> for Copy<NAIVE, T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        if NAIVE {
-            collective::broadcast(t, self.root, &mut self.message)
-        } else {
-            t.blocked_broadcast(self.root, &mut self.message)
+        broadcast::<NAIVE, T>(t, self.root, &mut self.message)
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let Self { rank, root, message } = self;
+        if rank == root {
+            return broadcast::<NAIVE, T>(t, *root, packing.outgoing(t, message)?);
         }
+        broadcast::<NAIVE, T>(t, *root, packing.incoming(message))?;
+        packing.unpack(t, message)
     }
 
     fn check(&mut self, check: &mut Checker) {
         let seed = check.seeds().of(0, self.root);
-        check.message(&mut self.message, seed, "the broadcast");
+        match self.rank == self.root {
+            true => check.whole(&mut self.message, seed, "the broadcast"),
+            false => check.message(&mut self.message, seed, "the broadcast"),
+        }
     }
 }
 
@@ -74,6 +90,13 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Broadcast<NAIVE> {
             .moving(|case, _| Some(case.value(&LENGTH_BYTES)))
             .rated(rates::of_collective(Kind::Broadcast))],
         timing: Timing::Batched,
+        admits: |case, world| {
+            world.require_ranks(2)?;
+            // Ranks of a tree send what they have received.
+            if NAIVE { world.require_one_layout(case) } else { Ok(()) }
+        },
+        has_layouts: true,
+        is_packed: true,
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES),
         messages_per_op: |_, world| world.n_ranks.saturating_sub(1) as u64,
         baseline_for: if NAIVE { Some("comet/broadcast") } else { None },

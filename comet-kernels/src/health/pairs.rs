@@ -62,6 +62,8 @@ impl<T: Transport> Pattern<T> for AllPairs {
             .moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))],
         admits,
         is_touchable: true,
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("health")
     };
     type Part = Bounce<T::Buffer>;

@@ -45,6 +45,8 @@ pub(crate) struct Neighbours<T: Transport, const BOTH: bool> {
     /// The message for the right neighbour, and behind it that for the left one if there are two.
     messages: T::Buffer,
     buffer: T::Buffer,
+    /// Memory of both messages where the rank packs two.
+    packed: Option<T::Buffer>,
     /// Length of the last message, which is that of the right neighbour if there are two.
     arrived_bytes: Option<usize>,
     /// Memory of the set of sends between two rounds.
@@ -68,8 +70,10 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
     ) -> Result<Self> {
         let messages = cx.message(length_bytes * if BOTH { 2 } else { 1 })?;
         let buffer = cx.message(length_bytes)?;
+        let packed = cx.packed_bytes().filter(|_| BOTH).map(|bytes| cx.message(2 * bytes));
+        let packed = packed.transpose()?;
         let (rank, tag, sends, arrived_bytes) = (cx.rank(), cx.tag(0), Room::of(2), None);
-        Ok(Self { rank, left, right, tag, messages, buffer, arrived_bytes, sends })
+        Ok(Self { rank, left, right, tag, messages, buffer, packed, arrived_bytes, sends })
     }
 
     /// One round; shows the message of the left neighbour to `look` before another overwrites it.
@@ -91,6 +95,28 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
             look(buffer, status);
             let status = t.blocked_recv(Source::Rank(right), tag, buffer)?;
             *arrived_bytes = status.length_from(right);
+            *sends = pending.into_room()?;
+            Ok(())
+        })
+    }
+
+    /// A round in both directions, whose messages the rank packs.
+    #[inline]
+    fn round_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let Self { left, right, tag, messages, buffer, packed, arrived_bytes, sends, .. } = self;
+        let (left, right, tag) = (*left, *right, *tag);
+        let Some(packed) = packed else { return Ok(()) };
+        packing.pack_parts(t, messages, packed)?;
+        let (to_right, to_left) = packed.split_at(packed.len() / 2);
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(sends));
+            pending.push(s.unblocked_send(right, tag, to_right)?);
+            pending.push(s.unblocked_send(left, tag, to_left)?);
+            t.blocked_recv(Source::Rank(left), tag, packing.incoming(buffer))?;
+            packing.unpack(t, buffer)?;
+            let status = t.blocked_recv(Source::Rank(right), tag, packing.incoming(buffer))?;
+            packing.unpack(t, buffer)?;
+            *arrived_bytes = packing.whole(status).length_from(right);
             *sends = pending.into_room()?;
             Ok(())
         })
@@ -119,9 +145,11 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
         self.round(t, |_, _| ())
     }
 
-    /// A round in one direction.
     #[inline]
     fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        if BOTH {
+            return self.round_packed(t, packing);
+        }
         let ([out, back], source) =
             (packing.both(t, &mut self.messages, &mut self.buffer)?, Source::Rank(self.left));
         let status = t.blocked_exchange(self.right, out, source, back, self.tag)?;
@@ -166,9 +194,8 @@ impl<const BOTH: bool, T: Transport> Pattern<T> for Ring<BOTH> {
         admits: |_, _| Ok(()),
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(1 + n_messages(BOTH)),
         messages_per_op: |_, world| n_messages(BOTH) * world.n_ranks as u64,
-        // Two messages into one place would leave their gaps to each other.
-        has_layouts: !BOTH,
-        is_packed: !BOTH,
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::collective("imb")
     };
     type Part = Neighbours<T, BOTH>;

@@ -22,6 +22,7 @@
 //! take the same time.
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::axes;
 
@@ -50,6 +51,23 @@ impl<T: Transport, const ANY: bool> Crossed<T, ANY> {
     }
 }
 
+/// The message to the peer by an unblocked send around the receive of that of the peer.
+#[inline]
+fn cross<T: Transport, const ANY: bool>(
+    t: &T,
+    (peer, tag): (Rank, Tag),
+    message: &[u8],
+    buffer: &mut [u8],
+) -> Result<Status> {
+    t.scope(|s| {
+        let sending = s.unblocked_send(peer, tag, message)?;
+        let source = if ANY { Source::Any } else { Source::Rank(peer) };
+        let status = t.blocked_recv(source, tag, buffer)?;
+        sending.wait()?;
+        Ok(status)
+    })
+}
+
 impl<T: Transport, const ANY: bool> Operation<T> for Crossed<T, ANY> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
@@ -58,15 +76,17 @@ impl<T: Transport, const ANY: bool> Operation<T> for Crossed<T, ANY> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let Self { peer, tag, message, buffer, arrived_bytes, .. } = self;
-        let (peer, tag) = (*peer, *tag);
-        t.scope(|s| {
-            let sending = s.unblocked_send(peer, tag, message)?;
-            let source = if ANY { Source::Any } else { Source::Rank(peer) };
-            let status = t.blocked_recv(source, tag, buffer)?;
-            *arrived_bytes = status.length_from(peer);
-            sending.wait()
-        })
+        let status = cross::<T, ANY>(t, (self.peer, self.tag), &self.message, &mut self.buffer)?;
+        self.arrived_bytes = status.length_from(self.peer);
+        Ok(())
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let [out, back] = packing.both(t, &mut self.message, &mut self.buffer)?;
+        let status = cross::<T, ANY>(t, (self.peer, self.tag), out, back)?;
+        self.arrived_bytes = packing.whole(status).length_from(self.peer);
+        packing.unpack(t, &mut self.buffer)
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -93,6 +113,8 @@ impl<T: Transport, const ANY: bool> Pattern<T> for PingPing<ANY> {
         ],
         timing: Timing::Pipelined,
         admits: |_, world| world.require_ranks(2),
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("imb")
     };
     type Part = Crossed<T, ANY>;

@@ -64,6 +64,7 @@ impl<const N: u64> Windows<N> {
         timing: Timing::Pipelined,
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(N),
+        has_layouts: true,
         ..KernelInfo::collective("imb")
     };
 }

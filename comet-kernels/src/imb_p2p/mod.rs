@@ -57,5 +57,6 @@ const SUITE: KernelInfo = KernelInfo {
     bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(2),
     messages_per_op: |_, world| world.n_ranks as u64,
     is_touchable: true,
+    has_layouts: true,
     ..KernelInfo::collective("imb-p2p")
 };

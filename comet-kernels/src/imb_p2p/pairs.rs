@@ -69,6 +69,7 @@ impl<T: Transport> Pattern<T> for PingPong {
                 per_op: |_, world| world.n_ranks as f64 / 2.0,
             }])],
         admits: admit,
+        is_packed: true,
         ..SUITE
     };
     type Part = Bounce<T::Buffer>;

@@ -103,7 +103,9 @@ impl<T: Transport> Operation<T> for Passing<T> {
         let origin = self.origin(check.n_runs());
         let seed = check.seeds().of(0, origin);
         let what = format!("the message of rank {origin} from rank {}", self.ring.0);
-        check.arrival(self.arrived_bytes, (self.message.bytes(), seed), &what);
+        let own = check.seeds().of(0, self.rank);
+        let before = |place: &mut [u8]| pattern::fill(place, own);
+        check.arrival_over(self.arrived_bytes, (self.message.bytes(), seed), before, &what);
         self.message.check(check, "the message");
     }
 }
@@ -115,6 +117,9 @@ impl<T: Transport> Pattern<T> for Replace {
         summary: "All ranks exchange messages with their neighbours on a ring, in place",
         aliases: &["IMB-P2P:SendRecv_Replace"],
         series: &[round::<1>(&ONE_OF_EACH)],
+        admits: |case, world| {
+            (SUITE.admits)(case, world).and_then(|()| world.require_one_layout(case))
+        },
         ..SUITE
     };
     type Part = Passing<T>;

@@ -14,6 +14,8 @@ pub(super) struct Slot<B> {
     tag: Tag,
     message: Guarded<B>,
     buffer: Guarded<B>,
+    /// The rank for whose message the buffer was spoiled.
+    awaited: Rank,
     /// Source of the last message that was received, and its length if it came from there.
     arrived: Option<(Rank, Option<usize>)>,
 }
@@ -28,9 +30,10 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
         length_bytes: usize,
     ) -> Result<Self> {
         let (rank, tag, arrived) = (cx.rank(), cx.tag(0), None);
+        let awaited = rank;
         let message = Guarded::new(cx, length_bytes)?;
         let buffer = Guarded::new(cx, length_bytes)?;
-        Ok(Self { rank, tag, message, buffer, arrived })
+        Ok(Self { rank, tag, message, buffer, awaited, arrived })
     }
 
     /// Sends the message to `to`.
@@ -92,6 +95,7 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
     /// Spoils the buffer for a message of `from`.
     pub(super) fn spoil(&mut self, seeds: Seeds, from: Rank) {
         pattern::spoil(self.buffer.bytes(), seeds.of(0, from));
+        self.awaited = from;
     }
 
     /// Checks the last message that has arrived, if one has, and all canaries.
@@ -99,7 +103,9 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
         if let Some((from, length_bytes)) = self.arrived {
             let seed = check.seeds().of(0, from);
             let what = format!("the message from rank {from}");
-            check.arrival(length_bytes, (self.buffer.bytes(), seed), &what);
+            let awaited = check.seeds().of(0, self.awaited);
+            let before = |place: &mut [u8]| pattern::spoil(place, awaited);
+            check.arrival_over(length_bytes, (self.buffer.bytes(), seed), before, &what);
         }
         self.message.check(check, "the message");
         self.buffer.check(check, "what arrives");

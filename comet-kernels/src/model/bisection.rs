@@ -71,6 +71,7 @@ impl<T: Transport> Pattern<T> for Bisection {
             .rated(&RATES)],
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
+        has_layouts: true,
         ..KernelInfo::collective("model")
     };
     type Part = Crossing<T>;

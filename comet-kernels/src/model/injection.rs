@@ -192,6 +192,7 @@ impl<T: Transport> Pattern<T> for Injection {
             let of_messages = case.value(&LENGTH_BYTES).saturating_mul(2);
             of_messages.saturating_add(case.value(&VECTOR_LENGTH).saturating_mul(16))
         },
+        has_layouts: true,
         ..KernelInfo::pair("model")
     };
     type Part = Train<T::Buffer>;

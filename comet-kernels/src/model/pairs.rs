@@ -76,6 +76,8 @@ impl<T: Transport> Pattern<T> for Pairs {
         timing: Timing::Single,
         admits,
         is_touchable: true,
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("model")
     };
     type Part = Bounce<T::Buffer>;

@@ -48,6 +48,8 @@ impl<T: Transport> Pattern<T> for Comms1 {
         axes: &[LENGTHS],
         series: &[Series::one_way("comms1")],
         is_touchable: true,
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::pair("parkbench")
     };
     type Part = Bounce<T::Buffer>;

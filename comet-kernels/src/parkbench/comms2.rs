@@ -48,7 +48,7 @@ impl<T: Transport> Operation<T> for Returned<T::Buffer> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        self.0.check_returned(check);
+        self.0.check_returned(check, pattern::fill);
     }
 
     /// The two halves of [`run`](Operation::run), with the message spoiled before it returns.
@@ -58,7 +58,7 @@ impl<T: Transport> Operation<T> for Returned<T::Buffer> {
         let [own, _] = self.0.seeds(check.seeds());
         pattern::spoil(&mut self.0.message, own);
         self.0.cross_back(t)?;
-        self.0.check_returned(check);
+        self.0.check_returned(check, pattern::spoil);
         Ok(())
     }
 }
@@ -73,6 +73,12 @@ impl<T: Transport> Pattern<T> for Comms2 {
         axes: &[LENGTHS],
         series: &[Series::one_way("comms2")],
         timing: Timing::Pipelined,
+        admits: |case, world| {
+            world.require_ranks(2)?;
+            world.require_hops(1)?;
+            world.require_one_layout(case)
+        },
+        has_layouts: true,
         ..KernelInfo::pair("parkbench")
     };
     type Part = Returned<T::Buffer>;

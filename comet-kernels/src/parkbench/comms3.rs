@@ -52,7 +52,17 @@ pub(crate) struct Saturation<T: Transport> {
     sends: Room<T::SendOp<'static>>,
 }
 
+/// The rank so far before `rank` among so many, which sends it the message of that number.
+fn source_at(rank: Rank, n_ranks: usize, distance: usize) -> Rank {
+    (rank + n_ranks - distance) % n_ranks
+}
+
 impl<T: Transport> Saturation<T> {
+    /// The source of the message of that number, from 1 on.
+    fn source(&self, distance: usize) -> Rank {
+        source_at(self.rank, self.n_ranks, distance)
+    }
+
     /// One round: sends the message to all others, shows the message of each to `look`, and waits
     /// for the sends.
     #[inline]
@@ -65,7 +75,7 @@ impl<T: Transport> Saturation<T> {
                 pending.push(s.unblocked_send((rank + distance) % n_ranks, *tag, message)?);
             }
             for distance in 1..n_ranks {
-                let source = (rank + n_ranks - distance) % n_ranks;
+                let source = source_at(rank, n_ranks, distance);
                 let status = t.blocked_recv(Source::Rank(source), *tag, buffer)?;
                 *arrived_bytes = status.length_from(source);
                 look(buffer, status);
@@ -79,7 +89,8 @@ impl<T: Transport> Saturation<T> {
 impl<T: Transport> Operation<T> for Saturation<T> {
     fn fill(&mut self, seeds: Seeds) {
         pattern::fill(&mut self.message, seeds.of(0, self.rank));
-        self.buffer.fill(0);
+        let last = self.source(self.n_ranks - 1);
+        pattern::spoil(&mut self.buffer, seeds.of(0, last));
     }
 
     #[inline]
@@ -88,8 +99,7 @@ impl<T: Transport> Operation<T> for Saturation<T> {
     }
 
     fn check(&mut self, check: &mut Checker) {
-        // The one at distance P - 1 comes last.
-        let source = (self.rank + 1) % self.n_ranks;
+        let source = self.source(self.n_ranks - 1);
         let seed = check.seeds().of(0, source);
         let what = format!("the message from rank {source}");
         check.arrival(self.arrived_bytes, (&mut self.buffer, seed), &what);
@@ -97,13 +107,18 @@ impl<T: Transport> Operation<T> for Saturation<T> {
 
     /// The round with a check of every message.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        let seeds = check.seeds();
+        let (seeds, rank, n_ranks) = (check.seeds(), self.rank, self.n_ranks);
         self.fill(seeds);
+        let first = self.source(1);
+        pattern::spoil(&mut self.buffer, seeds.of(0, first));
+        let mut distances = 1..n_ranks;
         self.round(t, |buffer, status| {
+            let seed_of = |distance| seeds.of(0, source_at(rank, n_ranks, distance));
             let (source, what) =
                 (status.source, format!("the message from rank {}", status.source));
             check.arrival(Some(status.length_bytes), (buffer, seeds.of(0, source)), &what);
-            pattern::spoil(buffer, seeds.of(0, source));
+            distances.next();
+            pattern::spoil(buffer, seed_of(distances.start.min(n_ranks - 1)));
         })
     }
 }
@@ -120,6 +135,7 @@ impl<T: Transport> Pattern<T> for Comms3 {
             Some(n_ranks * n_ranks.saturating_sub(1) * case.value(&LENGTH_BYTES))
         })],
         bytes_per_rank: |case, _| case.value(&LENGTH_BYTES).saturating_mul(2),
+        has_layouts: true,
         ..KernelInfo::collective("parkbench")
     };
     type Part = Saturation<T>;

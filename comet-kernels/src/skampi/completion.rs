@@ -125,6 +125,7 @@ impl<T: Transport, W: Named> Pattern<T> for Completion<W> {
             .rated(&rates::WINDOW_ONE_WAY)],
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
+        has_layouts: true,
         ..SUITE
     };
     type Part = Window<PlainFlow<T, UntilNone<W>>>;

@@ -30,6 +30,7 @@
 use comet_core::busy::Busy;
 use comet_core::collective::{Kind, Prepared};
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::words::count;
 
 use crate::axes::DOUBLING;
@@ -71,6 +72,14 @@ impl<T: Transport> Operation<T> for Late<T> {
             delay.run(t);
         }
         self.call.run(t)
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        if let Some(delay) = &mut self.delay {
+            delay.run(t);
+        }
+        self.call.run_packed(t, packing)
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -116,6 +125,8 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Delayed<INDEX> {
         admits: |case, world| admit(&SPECS[INDEX], case, world),
         bytes_per_rank: |case, world| calls::bytes_per_rank(&SPECS[INDEX], case, world),
         messages_per_op: |case, world| calls::messages_per_op(&SPECS[INDEX], case, world),
+        has_layouts: true,
+        is_packed: true,
         ..KernelInfo::collective("skampi")
     };
     type Part = Late<T>;

@@ -7,6 +7,7 @@ mod delayed;
 mod local;
 mod master;
 mod master_worker;
+mod pack;
 mod pingpong;
 
 use comet_core::kernel::prelude::*;
@@ -19,6 +20,7 @@ use compound::Compound;
 use delayed::Delayed;
 use local::Local;
 use master_worker::MasterWorker;
+use pack::Pack;
 use pingpong::{
     Bsend, Iprobe, Irecv, Isend, Issend, PingPong, Plain, RecvAnyTag, Replaced, Rsend, Sendrecv,
     Ssend,
@@ -59,6 +61,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Local(local::Iprobe)),
             &Timed(Local(local::BufferAttach)),
             &Timed(Commit),
+            &Timed(Pack),
         ]
     }
 }

@@ -183,6 +183,10 @@ impl<T: Transport> Pattern<T> for Replaced {
         aliases: &["SKaMPI:9", "SKaMPI:Pingpong_Sendrecv_Replace"],
         class: Class::Exchange,
         timing: Timing::Pipelined,
+        admits: |case, world| {
+            (SUITE.admits)(case, world).and_then(|()| world.require_one_layout(case))
+        },
+        has_layouts: true,
         ..FAMILY
     };
     type Part = Passing<T>;

@@ -93,7 +93,7 @@ impl Comm {
             Kind::Barrier => Ok(self.barrier()?),
             Kind::Broadcast => {
                 let length = call.parts().length(0);
-                Ok(self.broadcast(&mut output[..length], call.root())?)
+                Ok(self.broadcast(&mut output[..length], call.root(), rank == call.root())?)
             }
             Kind::NeighbourAllgather => self.gathered_from_neighbours(call, input, output),
             Kind::NeighbourAlltoall => self.exchanged_with_neighbours(call, input, output),
@@ -120,8 +120,17 @@ impl Comm {
                 let (length, root) = (call.parts().length(0), to_c(call.root()));
                 let into = place(&mut output[..length]);
                 // SAFETY: the message has that length.
-                equal_parts!(self, length, way, MPI_Bcast | MPI_Ibcast | bcast, |n, kind| (
-                    into, n, kind, root, comm
+                let is_root = rank == call.root();
+                equal_parts!(self, length, way, MPI_Bcast | MPI_Ibcast | bcast, |n,
+                                                                                 [
+                    sent,
+                    received,
+                ]| (
+                    into,
+                    n,
+                    if is_root { sent } else { received },
+                    root,
+                    comm
                 ))
             }
             _ => self.with_parts(call, rank, input, output, way),
@@ -351,21 +360,29 @@ impl Comm {
         } else if call.is_in_place_on(rank) {
             into = in_place().cast_mut();
         }
-        let (own, kind) = (call.parts().length(rank), self.kind());
+        let (own, [sent, received]) = (call.parts().length(rank), self.kinds());
         match (call.parts(), is_gather) {
             // SAFETY: the input has the part of the rank, and the output of the root those of all
             // ranks.
             (Parts::Equal(length), true) => {
-                equal_parts!(self, *length, way, MPI_Gather | MPI_Igather | gather, |n, kind| (
-                    from, n, kind, into, n, kind, root, comm
-                ))
+                equal_parts!(
+                    self,
+                    *length,
+                    way,
+                    MPI_Gather | MPI_Igather | gather,
+                    |n, [sent, received]| (from, n, sent, into, n, received, root, comm)
+                )
             }
             // SAFETY: the input of the root has the parts of all ranks, and the output that of the
             // rank.
             (Parts::Equal(length), false) => {
-                equal_parts!(self, *length, way, MPI_Scatter | MPI_Iscatter | scatter, |n, kind| (
-                    from, n, kind, into, n, kind, root, comm
-                ))
+                equal_parts!(
+                    self,
+                    *length,
+                    way,
+                    MPI_Scatter | MPI_Iscatter | scatter,
+                    |n, [sent, received]| (from, n, sent, into, n, received, root, comm)
+                )
             }
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output of the root; the input has the part of the rank.
@@ -373,7 +390,7 @@ impl Comm {
                 self, own,
                 [places => short / long, lengths, starts;],
                 way, MPI_Gatherv | MPI_Igatherv | gatherv,
-                |n| (from, n, kind, into, lengths, starts, kind, root, comm)
+                |n| (from, n, sent, into, lengths, starts, received, root, comm)
             ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // input of the root; the output has the part of the rank.
@@ -381,7 +398,7 @@ impl Comm {
                 self, own,
                 [places => short / long, lengths, starts;],
                 way, MPI_Scatterv | MPI_Iscatterv | scatterv,
-                |n| (from, lengths, starts, kind, into, n, kind, root, comm)
+                |n| (from, lengths, starts, sent, into, n, received, root, comm)
             ),
         }
     }
@@ -394,7 +411,7 @@ impl Comm {
         (input, output): (&[u8], &mut [u8]),
         way: Way,
     ) -> Result<(), Refused> {
-        let (comm, kind, into) = (self.raw(), self.kind(), place(output));
+        let (comm, [sent, received], into) = (self.raw(), self.kinds(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match call.parts() {
             // SAFETY: the input has one part, and the output those of all ranks.
@@ -403,14 +420,14 @@ impl Comm {
                 *length,
                 way,
                 MPI_Allgather | MPI_Iallgather | allgather,
-                |n, kind| (from, n, kind, into, n, kind, comm)
+                |n, [sent, received]| (from, n, sent, into, n, received, comm)
             ),
             // SAFETY: there are a length and a start for each rank, with which the parts lie in the
             // output; the input has the part of the rank.
             Parts::Uneven(places) => uneven_parts!(
                 self, call.parts().length(rank), [places => short / long, lengths, starts;],
                 way, MPI_Allgatherv | MPI_Iallgatherv | allgatherv,
-                |n| (from, n, kind, into, lengths, starts, kind, comm)
+                |n| (from, n, sent, into, lengths, starts, received, comm)
             ),
         }
     }
@@ -423,7 +440,7 @@ impl Comm {
         (input, output): (&[u8], &mut [u8]),
         way: Way,
     ) -> Result<(), Refused> {
-        let (comm, kind, into) = (self.raw(), self.kind(), place(output));
+        let (comm, [out_kind, kind], into) = (self.raw(), self.kinds(), place(output));
         let from = if call.is_in_place_on(rank) { in_place() } else { address(input) };
         match (call.sent(), call.parts()) {
             // SAFETY: input and output have a part for each rank.
@@ -432,13 +449,13 @@ impl Comm {
                 *length,
                 way,
                 MPI_Alltoall | MPI_Ialltoall | alltoall,
-                |n, kind| (from, n, kind, into, n, kind, comm)
+                |n, [sent, received]| (from, n, sent, into, n, received, comm)
             ),
             // SAFETY: there are a length, a start and a type for each rank in both directions, with
             // which the parts lie in input and output: starts in bytes.
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
-                let kinds = self.kinds(sent.lengths().len().max(received.lengths().len()));
-                let kinds = kinds.as_ptr();
+                let n = sent.lengths().len().max(received.lengths().len());
+                let [out_kinds, kinds] = self.kinds_of_each(n).map(<[_]>::as_ptr);
                 uneven_parts!(
                     self, 0,
                     [
@@ -447,7 +464,7 @@ impl Comm {
                     ],
                     way, MPI_Alltoallw | MPI_Ialltoallw | alltoallw,
                     |_n| (
-                        from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
+                        from, out_lengths, out_starts, out_kinds, into, lengths, starts, kinds, comm
                     )
                 )
             }
@@ -460,7 +477,7 @@ impl Comm {
                     received => short / long, lengths, starts;
                 ],
                 way, MPI_Alltoallv | MPI_Ialltoallv | alltoallv,
-                |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
+                |_n| (from, out_lengths, out_starts, out_kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Alltoall")),
         }

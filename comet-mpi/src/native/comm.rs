@@ -37,7 +37,7 @@ pub(crate) struct Comm {
     /// The most neighbours of any rank, where the ranks have neighbours; 0 elsewhere.
     pub(super) max_degree: usize,
     /// The type of the parts of each rank, for calls that want an array.
-    kinds: OnceCell<Vec<ffi::MPI_Datatype>>,
+    kinds: OnceCell<[Vec<ffi::MPI_Datatype>; 2]>,
 }
 
 impl Comm {
@@ -116,7 +116,7 @@ impl Comm {
         let comm = Self { raw, byte, kind, is_part, max_count, max_degree, kinds };
         if !is_byte {
             // So that no call makes them while it is timed.
-            comm.kinds(0);
+            comm.kinds_of_each(0);
         }
         Ok(comm)
     }
@@ -203,10 +203,25 @@ impl Comm {
         }
     }
 
-    /// The type of an element `n` times, which are as many as ranks or fewer.
+    /// The same with the types of both sides.
     #[inline]
-    pub(super) fn kinds(&self, n: usize) -> &[ffi::MPI_Datatype] {
-        &self.kinds.get_or_init(|| vec![self.kind(); self.n_ranks().unwrap_or(0)])[..n]
+    pub(super) fn counted_both(&self, length_bytes: usize) -> (usize, [ffi::MPI_Datatype; 2]) {
+        let (n_elements, sent) = self.counted(length_bytes);
+        (n_elements, [sent, self.counted_to_arrive(length_bytes).1])
+    }
+
+    /// The types of the elements of what is sent and of what is received.
+    #[inline]
+    pub(super) fn kinds(&self) -> [ffi::MPI_Datatype; 2] {
+        [self.kind.raw, self.kind.received]
+    }
+
+    /// Each of them `n` times, which are as many as ranks or fewer.
+    #[inline]
+    pub(super) fn kinds_of_each(&self, n: usize) -> [&[ffi::MPI_Datatype]; 2] {
+        let all = |kind| vec![kind; self.n_ranks().unwrap_or(0)];
+        let kinds = self.kinds.get_or_init(|| self.kinds().map(all));
+        kinds.each_ref().map(|kinds| &kinds[..n])
     }
 
     /// The most elements of one call of a collective with a count of `int`.
@@ -347,8 +362,9 @@ impl Comm {
     /// `MPI_Bcast` (section 6.4), several times for a message of more than 2^31 - 1 bytes where the
     /// library has no counts of 64 bits.
     #[inline]
-    pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank) -> Outcome {
-        let (n_elements, kind) = self.counted(message.len());
+    pub(crate) fn broadcast(&self, message: &mut [u8], root: Rank, is_root: bool) -> Outcome {
+        let (n_elements, [sent, received]) = self.counted_both(message.len());
+        let kind = if is_root { sent } else { received };
         if n_elements <= self.max_count() {
             let (start, n) = (place(message), to_c(n_elements));
             // SAFETY: the message is borrowed for the whole call, which reads it on the root and writes

@@ -65,15 +65,15 @@ macro_rules! issued {
 /// One call of a function for parts of one length in bytes: with a count of `int`, with one of 64 bits
 /// where it is blocked, or with one element of a type that is made for it. The outcome, or the refusal.
 ///
-/// Each use says why the call may be made with these arguments, of which count and type stand for
-/// that length in each case.
+/// Each use says why the call may be made with these arguments, of which the count and the types, of what is sent
+/// and of what is received, stand for that length in each case.
 macro_rules! equal_parts {
     (
         $comm:expr, $length:expr, $way:expr, $name:ident | $start:ident | $other:ident,
-        |$n:ident, $kind:ident| ($($argument:expr),* $(,)?)
+        |$n:ident, [$sent:ident, $received:ident $(,)?]| ($($argument:expr),* $(,)?)
     ) => {{
         let (length, way) = ($length, $way);
-        let (n_elements, $kind) = $comm.counted(length);
+        let (n_elements, [$sent, $received]) = $comm.counted_both(length);
         if let Some($n) = long::short_count(n_elements, $comm.max_count()) {
             issued!(way, $name | $start | $other ($($argument),*))
         } else if way.is_blocked()
@@ -86,11 +86,14 @@ macro_rules! equal_parts {
         } else if let Way::Prepared(_) = way {
             Err(Refused::TooLongToStart(concat!(stringify!($name), "_init")))
         } else {
-            $comm.with_long_type(length, |$n, $kind| match way {
-                // SAFETY: as above; the call writes the request, which is borrowed.
-                Way::Started(request) => unsafe { ffi::$start($($argument,)* request) },
-                // SAFETY: as said where the macro is used.
-                _ => unsafe { ffi::$name($($argument),*) },
+            $comm.with_long_type(length, |$n, kind| {
+                let [$sent, $received] = [kind; 2];
+                match way {
+                    // SAFETY: as above; the call writes the request, which is borrowed.
+                    Way::Started(request) => unsafe { ffi::$start($($argument,)* request) },
+                    // SAFETY: as said where the macro is used.
+                    _ => unsafe { ffi::$name($($argument),*) },
+                }
             })
             .and_then(|code| outcome(stringify!($name), code))
             .map_err(Refused::from)

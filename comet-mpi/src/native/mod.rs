@@ -46,7 +46,7 @@ mod request;
 mod window;
 
 pub(crate) use comm::{Arrived, Comm};
-pub(crate) use constructed::{construct, facts};
+pub(crate) use constructed::Constructor;
 pub use file::MpiFile;
 pub(crate) use lane::LaneComm;
 pub use memory::MpiBuffer;

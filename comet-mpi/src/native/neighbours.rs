@@ -61,7 +61,7 @@ impl Comm {
         let mut comm = self.part(raw?)?;
         comm.max_degree = from_c(max_degree);
         // So that no call makes them while it is timed.
-        comm.kinds(0);
+        comm.kinds_of_each(0);
         Ok((comm, elapsed_ns))
     }
 
@@ -72,7 +72,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind) = (self.raw(), self.kind());
+        let (comm, [out_kind, kind]) = (self.raw(), self.kinds());
         let (from, into) = (address(input), place(output));
         match (call.sent(), call.parts()) {
             // SAFETY: the input has one part, and the output one for each source.
@@ -81,7 +81,7 @@ impl Comm {
                 *length,
                 Way::Blocked,
                 MPI_Neighbor_allgather | MPI_Ineighbor_allgather | neighbor_allgather,
-                |n, kind| (from, n, kind, into, n, kind, comm)
+                |n, [sent, received]| (from, n, sent, into, n, received, comm)
             ),
             // SAFETY: there are a length and a start for each source, with which the parts lie in
             // the output; the input has the part of the rank.
@@ -89,7 +89,7 @@ impl Comm {
                 self, *own,
                 [places => short / long, lengths, starts;],
                 Way::Blocked, MPI_Neighbor_allgatherv | MPI_Ineighbor_allgatherv | neighbor_allgatherv,
-                |n| (from, n, kind, into, lengths, starts, kind, comm)
+                |n| (from, n, out_kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_allgather")),
         }
@@ -102,7 +102,7 @@ impl Comm {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), Refused> {
-        let (comm, kind) = (self.raw(), self.kind());
+        let (comm, [out_kind, kind]) = (self.raw(), self.kinds());
         let (from, into) = (address(input), place(output));
         match (call.sent(), call.parts()) {
             // SAFETY: the input has a part for each destination, and the output one for each
@@ -112,14 +112,15 @@ impl Comm {
                 *length,
                 Way::Blocked,
                 MPI_Neighbor_alltoall | MPI_Ineighbor_alltoall | neighbor_alltoall,
-                |n, kind| (from, n, kind, into, n, kind, comm)
+                |n, [sent, received]| (from, n, sent, into, n, received, comm)
             ),
             // SAFETY: there are a length, a start and a type for each destination and for each
             // source, of which there are no more than ranks, with which the parts lie in input and
             // output. Starts are addresses in both forms.
             (Parts::Uneven(sent), Parts::Uneven(received)) if call.has_types() => {
                 let degrees = [sent, received].map(|places| places.lengths().len());
-                let kinds = self.kinds(degrees[0].max(degrees[1])).as_ptr();
+                let n = degrees[0].max(degrees[1]);
+                let [out_kinds, kinds] = self.kinds_of_each(n).map(<[_]>::as_ptr);
                 // MPICH 4.0 copies as many counts of each side as the other has.
                 if degrees[0] != degrees[1]
                     && let Some(exchange) = long::neighbor_alltoallw()
@@ -133,7 +134,7 @@ impl Comm {
                             from,
                             out_lengths,
                             out_starts,
-                            kinds,
+                            out_kinds,
                             into,
                             lengths,
                             starts,
@@ -151,7 +152,7 @@ impl Comm {
                     ],
                     Way::Blocked, MPI_Neighbor_alltoallw | MPI_Ineighbor_alltoallw | neighbor_alltoallw,
                     |_n| (
-                        from, out_lengths, out_starts, kinds, into, lengths, starts, kinds, comm
+                        from, out_lengths, out_starts, out_kinds, into, lengths, starts, kinds, comm
                     )
                 )
             }
@@ -164,7 +165,7 @@ impl Comm {
                     received => short / long, lengths, starts;
                 ],
                 Way::Blocked, MPI_Neighbor_alltoallv | MPI_Ineighbor_alltoallv | neighbor_alltoallv,
-                |_n| (from, out_lengths, out_starts, kind, into, lengths, starts, kind, comm)
+                |_n| (from, out_lengths, out_starts, out_kind, into, lengths, starts, kind, comm)
             ),
             _ => Err(Refused::Mixed("MPI_Neighbor_alltoall")),
         }

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
@@ -11,6 +12,7 @@ use comet_core::collective::Graph;
 use comet_core::definition::Definition;
 use comet_core::driver::{LoopLimits, Multiples, Settings};
 use comet_core::kernel::{KernelInfo, Profile, refusal};
+use comet_core::layout::Layouts;
 use comet_core::sync::StartSync;
 use comet_report::environment;
 use comet_report::format::{self, JSONL};
@@ -392,6 +394,7 @@ impl Runs<'_> {
             ("io_hints", json!(settings.files.as_ref().map(|files| &files.hints))),
             ("graph", json!(settings.graph.as_ref().map(Graph::edges))),
             ("layout", json!(settings.layouts.iter().map(|of| of.to_string()).collect::<Vec<_>>())),
+            ("layout_definitions", definitions(&settings.layouts)),
             ("buffers", json!(if settings.are_untouched() { "untouched" } else { "resent" })),
             ("buffer_mode", json!(settings.buffers.name())),
             ("off_cache_bytes", json!(settings.buffers.cache_bytes())),
@@ -401,6 +404,12 @@ impl Runs<'_> {
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }
+}
+
+/// The texts of layouts with a name of the user's, by these; `null` where there are none.
+fn definitions(layouts: &[Arc<Layouts>]) -> Value {
+    let all: BTreeMap<&str, &str> = layouts.iter().flat_map(|of| of.definitions()).collect();
+    if all.is_empty() { Value::Null } else { json!(all) }
 }
 
 /// The limits of a loop by the rules of IMB; `null` for none.

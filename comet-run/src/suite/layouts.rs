@@ -1,4 +1,4 @@
-//! Datatypes of the user's: the table `[layout]` of a suite file, and their names in the key `layout`.
+//! Layouts of the user's: the table `[layout]` of a suite file, and their names in the key `layout`.
 
 use std::collections::BTreeMap;
 
@@ -49,14 +49,16 @@ mod tests {
 
     #[test]
     fn names_stand_for_datatypes_on_both_sides() {
-        let text = "[layout]\ncolumn = 'vector(64,1,64,double)'\n[[measure]]\nlayout = \
-                    ['contiguous', ['packed:column', 'packed:struct'], 'mpi_packed:column']\n";
+        let text = "[layout]\ncolumn = 'vector(64,1,64,double)'\nhalf = 'vector:1:2'\n[[measure]]\nlayout = \
+                    ['contiguous', ['packed:column', 'packed:struct'], 'mpi_packed:column', ['half', \
+                    'vector(4,1,2,int)'], 'row=contiguous(8,int)']\n";
         let mut tables = table::read("a.toml", text).unwrap();
         let datatypes = read(tables.layout, &Datatypes::new()).unwrap();
         let entry = &mut tables.measure[0].1;
         resolve(entry, &datatypes);
         let expected = "contiguous,packed:column=vector(64,1,64,double):to:packed:struct,\
-                        mpi_packed:column=vector(64,1,64,double)";
+                        mpi_packed:column=vector(64,1,64,double),half=vector:1:2:to:vector(4,1,2,int),\
+                        row=contiguous(8,int)";
         assert_eq!(entry["layout"].word(), expected);
         // In turn they are whole words, whatever commas they have.
         let item = &tables.measure[0].1[KEY];

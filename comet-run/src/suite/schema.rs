@@ -60,7 +60,7 @@ pub(crate) fn schema() -> Value {
             },
             "defaults": table("options of run, and axes of kernels", settings, &[]),
             "layout": {
-                "description": "datatypes by their names, for the key layout: vector(64,1,64,double)",
+                "description": "layouts by their names, for the key layout: vector(64,1,64,double), vector:1:2",
                 "type": "object",
                 "additionalProperties": { "type": "string" },
             },

@@ -117,6 +117,7 @@ impl RawTransport for Recording {
     type PreparedOp = NoPrepared;
     type Window = NoWindow;
     type File = NoFile;
+    type Construction = comet_core::layout::PieceSearch;
 
     fn start_send(
         &self,
