@@ -209,7 +209,7 @@ has_layouts() { # FAMILY
         launch "$of" "${suites[@]}" --layout vector:2:4,indexed,struct:to:vector:1:3,mpi_packed:mixed --sizes 96 \
             --samples 2 --repetitions 2 --launches 1 --mem 64Mi --quiet --format none --out "$scratch/laid-$of.jsonl"
         "$comet_run" show "$scratch/laid-$of.jsonl" --format csv >"$scratch/laid.csv"
-        ! grep -E '^[^,]*,[^,]*,(check_failed|failed),' "$scratch/laid.csv" || return 1
+        ! grep -E ',(check_failed|failed),' "$scratch/laid.csv" || return 1
         [[ $(grep -c ',ok,' "$scratch/laid.csv") -gt 300 ]] || { echo 'few kernels have layouts' && return 1; }
     done
     # A timed construction is one call of the constructor that its name says.

@@ -167,6 +167,7 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         let (seeds, left, right) = (check.seeds(), self.left, self.right);
         self.fill(seeds);
+        pattern::spoil(&mut self.buffer, seeds.of(0, left));
         self.round(t, |buffer, status| {
             let what = format!("the message from rank {left}");
             check.arrival(status.length_from(left), (buffer, seeds.of(0, left)), &what);
