@@ -3,7 +3,7 @@
 # launches of both in turn, the ratio of each figure with its interval, and the peer against itself.
 # Usage: scripts/bench-suites.sh SUITE FAMILY PEERS [--transport T] [--ranks N] [--pairs N] [--sizes LIST]
 #                                [NAME...]
-#   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p, imb-halo, imb-mt or osu
+#   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p, imb-halo, imb-mt, osu or skampi
 #   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
 #                  family is below it, the sources are copied and built
@@ -11,12 +11,14 @@
 #   --ranks N      ranks of a launch (default: 2)
 #   --pairs N      pairs of launches, even and at least 10 (default: 10)
 #   --sizes L      lengths in bytes (default: 0,8,1024,65536,1048576; OSU takes the least and the greatest,
-#                  imb-halo and imb-mt all but 0)
+#                  imb-halo, imb-mt and skampi all but 0)
 #   --tables       no times, but the difference between what the programs and their namesakes print, figures
 #                  and notes aside: it fails if there is any
 #   NAME           benchmarks (default: all that both have)
-# Ranks of imb-mt have two threads each.
-# Needs a C and a C++ compiler, make, python3 and cores with nothing else to do.
+# Ranks of imb-mt have two threads each. skampi runs the stock scripts of SKaMPI 5 between ranks and of
+# collectives on both sides, which comet-run imports; it has no --tables.
+# Needs a C and a C++ compiler, make, python3 and cores with nothing else to do; skampi perl, flex and
+# bison (apt-get install flex bison) too.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -25,7 +27,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,17s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,20s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -76,6 +78,41 @@ build_osu() { # FOLDER
     (cd "$1" && ./configure CC="$(tool mpicc)" CXX="$(tool mpicxx)" && make -j2)
 }
 
+build_skampi() { # FOLDER
+    # The tools that made its configure are not needed again, whatever the times of its files say.
+    (cd "$1" && ./configure CC="$(tool mpicc)" MPICC="$(tool mpicc)" &&
+        make ACLOCAL=: AUTOCONF=: AUTOHEADER=: AUTOMAKE=:)
+}
+
+# The stock scripts in $1 in one, at the lengths and on the ranks that are compared. The peer prints ns, as a
+# tenth of a microsecond is much of a short message. Two of its measurements have no kernel: its alltoalls
+# by hand send from and receive into places that overlap.
+write_scripts() { # FOLDER
+    local counts line
+    counts=$(tr , '\n' <<<"$sizes" | awk '$1 > 0 { print $1 / 4 }' | paste -sd ,)
+    while IFS= read -r line; do
+        [[ $line =~ ^@include\ \"(.*)\" ]] && cat "$1/ski/${BASH_REMATCH[1]}" || printf '%s\n' "$line"
+    done < <(printf 'set_unit(1000000000.0)\n' && cat "$1"/ski/skampi_{pt2pt,coll}.ski) |
+        sed -E -e "s/for count = 1 to \.\.\. step .* do/for count in [$counts] do/" \
+            -e "s/for procs = 2 to/for procs = $ranks to/" -e 's/^(set_skampi_buffer).*/\1(32MB)/' |
+        awk -v names=" ${names[*]} " '
+            /^begin measurement/ { split($0, part, "\""); is_left_out = names != "  " && !index(names, " " part[2] " ") }
+            part[2] ~ /^Alltoallv?_using/ { is_left_out = 1 }
+            !is_left_out { print }
+            /^end measurement/ { is_left_out = 0; part[2] = "" }' >"$scratch/stock.ski"
+    "$comet" suite import "$scratch/stock.ski" -o "$scratch/stock.toml"
+}
+
+launch_skampi() { # [NAMESAKE]
+    if [[ $# -eq 0 ]]; then
+        launch "$(program_of skampi "$folder")" -i "$scratch/stock.ski"
+        return
+    fi
+    rm -f "$scratch/record.jsonl"
+    launch "$comet" suite run "$scratch/stock.toml" "${own_options[@]}" >/dev/null
+    cat "$scratch/record.jsonl"
+}
+
 launch_options() {
     if [[ $ranks -le $(nproc) ]]; then
         echo '--bind-to core'
@@ -119,6 +156,10 @@ launch() {
 launch_all_of() { # [NAMESAKE...]
     local name extra=()
     [[ $# -eq 0 ]] || extra=("${own_options[@]}")
+    if [[ $suite = skampi ]]; then
+        launch_skampi "$@"
+        return
+    fi
     if [[ -n $program ]]; then
         local command=("$@" "$program")
         [[ $# -gt 0 ]] || command=("$(program_of "$program" "$folder")")
@@ -289,12 +330,13 @@ common_names() {
 }
 
 suite=${1-} family=${2-} peers=${3-}
-[[ $suite =~ ^(imb|imb-nbc|imb-mpi4|imb-ext|imb-rma|imb-io|imb-p2p|imb-halo|imb-mt|osu)$ && -n $family && -d $peers ]] || usage
+[[ $suite =~ ^(imb|imb-nbc|imb-mpi4|imb-ext|imb-rma|imb-io|imb-p2p|imb-halo|imb-mt|osu|skampi)$ && -n $family && -d $peers ]] || usage
 shift 3
 # The program with all benchmarks of the suite, if it has one.
 case $suite in
     imb) program=IMB-MPI1 ;;
     osu) program='' ;;
+    skampi) program=skampi ;;
     *) program=${suite^^} ;;
 esac
 tables='' transport=mpi ranks=2 pairs=10 sizes=0,8,1024,65536,1048576 names=()
@@ -311,6 +353,7 @@ while [[ $# -gt 0 ]]; do
     esac
     shift
 done
+[[ $suite != skampi || -z $tables ]] || usage
 [[ $transport =~ ^(mpi|shm)$ && $pairs =~ ^[1-9][0-9]+$ && $((pairs % 2)) -eq 0 && $ranks =~ ^[1-9][0-9]*$ ]] || usage
 
 mpiexec=$(tool mpiexec)
@@ -322,6 +365,7 @@ own_options=("--transport=$transport" --quiet --out=none) memory=${TMPDIR:-/tmp}
 [[ ! -w /dev/shm ]] || memory=/dev/shm
 scratch=$(mktemp -d -p "$memory")
 [[ $suite != imb-io ]] || own_options+=(--io-dir="$scratch")
+[[ $suite != skampi ]] || own_options=("${own_options[@]/--out=none/--out=$scratch/record.jsonl}")
 trap clean_up EXIT
 # Both sides alike; Open MPI has an option for it.
 if [[ $family = mpich && $transport = mpi && $ranks -gt $(nproc) ]]; then
@@ -342,8 +386,9 @@ shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
 folder=$(realpath "$(find_or_build)")
+[[ $suite != skampi ]] || write_scripts "$folder"
 # What has no kernel is not measured by either side.
-[[ $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
+[[ $suite = skampi || $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
 if [[ -n $tables && ($suite = imb-p2p || -n $counted) ]]; then
     variants=variants_of_p2p
     [[ -z $counted ]] || variants=variants_of_counted

@@ -1,5 +1,5 @@
 """The tables of scripts/bench-mpi-fidelity.sh: comet-run over MPI against plain C over MPI, and
-against the programs of IMB and OSU.
+against the programs of IMB, OSU and SKaMPI.
 
 Usage: mpi_fidelity.py NNN-c.csv NNN-comet.csv ... in the order of launching, C R R C, or
        mpi_fidelity.py NNN-peers.txt NNN-namesakes.txt ... with what programs of both sides print.
@@ -11,6 +11,7 @@ statistics.
 """
 
 import csv
+import json
 import math
 import re
 import statistics
@@ -35,6 +36,8 @@ OF_PURE = "Pure Comm.(us)"
 BESIDE_WORK = ["Overall(us)", "Compute(us)", OF_PURE, "Overlap(%)"]
 # IMB: the same.
 PURE, SHARES = "t_pure[usec]", ("overlap[%]", "Overlap(%)")
+# A row of SKaMPI: values of loops, length, time in ns, as scripts/bench-suites.sh wants it, and its error.
+OF_RESULT = re.compile(r"(?:\w+= *[0-9]+ +)*([0-9]+) +([0-9.]+) +[0-9.]+ +[0-9]+")
 # A row of IMB-HALO: length, messages and time.
 OF_HALO = re.compile(r"([0-9]+)\(x[0-9]+\)\(bytes\) ([0-9.]+)\(usec\)")
 MEANS = ("t[usec]", "t_avg[usec]", OF_MESSAGES, OF_RATE, OF_PURE, PURE)
@@ -100,11 +103,27 @@ def time_of(row):
 
 
 def times_of_text(lines):
-    """Cases and times of what programs of IMB and OSU print, and comet-run under their names."""
+    """Cases and times of what programs of IMB, OSU and SKaMPI print, and comet-run under their names
+    or in its records."""
     kernel, columns = None, []
     for line in lines:
         words = line.split()
-        if line.startswith("#program "):
+        if line.startswith("{"):
+            record = json.loads(line)
+            if record["type"] == "run":
+                kernel = record["labels"]["entry"]
+            elif record["type"] == "point" and record["status"] == "ok":
+                ns = record["quoted_ns"]
+                length = record["params"].get("length_bytes", 0)
+                yield (kernel, length), {"median": ns, "p25": ns}
+        elif line.startswith("# begin result "):
+            kernel, columns = line.split('"')[1], [OF_RESULT]
+        elif columns == [OF_RESULT] and (row := OF_RESULT.match(line)):
+            ns = float(row[2])
+            # SKaMPI prints 0 where none of its samples is valid.
+            if ns > 0:
+                yield (kernel, int(row[1])), {"median": ns, "p25": ns}
+        elif line.startswith("#program "):
             kernel, columns = words[1], []
         elif line.startswith("# Benchmarking "):
             kernel = words[2]

@@ -64,6 +64,12 @@ pub(crate) trait Repeated<T> {
         self.run(t)
     }
 
+    /// Work before the common start of an interval.
+    #[inline]
+    fn clear(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
     /// The end of all repetitions of an interval, inside of it.
     fn conclude(&mut self, t: &T) -> Result<()>;
 }
@@ -97,6 +103,11 @@ impl<T: Transport, R: Repeated<T>> Repeated<T> for BeforeBarrier<'_, R> {
     fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
         self.0.run_in_laps(t, laps)?;
         t.barrier()
+    }
+
+    #[inline]
+    fn clear(&mut self, t: &T) -> Result<()> {
+        self.0.clear(t)
     }
 
     #[inline]
@@ -279,6 +290,7 @@ impl<'a, T: Transport> Context<'a, T> {
         self.settle(series, op)?;
         let before = t.usage();
         for index in 0..pace.n_batches() {
+            op.clear(t)?;
             let due_ns = self.start_together(series, index)?;
             let mut laps = Laps::default();
             let start_ns = t.now_ns();
@@ -315,6 +327,7 @@ impl<'a, T: Transport> Context<'a, T> {
         self.settle(series, op)?;
         let before = t.usage();
         for index in 0..pace.n_batches() {
+            op.clear(t)?;
             self.start_together(series, index)?;
             for _ in 0..pace.repetitions {
                 op.run(t)?;

@@ -75,8 +75,8 @@ struct Shared {
     windows: Windows,
     start: Instant,
     corrupt: Corrupt,
-    /// That of lanes, by the context of their group, its first rank and their number.
-    lanes: Mutex<HashMap<(u32, Rank, usize), Arc<Shared>>>,
+    /// That of lanes, by the serial number of their group, its first rank and their number.
+    lanes: Mutex<HashMap<(u64, Rank, usize), Arc<Shared>>>,
 }
 
 impl Shared {
@@ -116,8 +116,8 @@ struct Own {
     next_id: Cell<RecvId>,
     /// Time from the start of all ranks to that of this one, in nanoseconds.
     started_ns: u64,
-    /// Windows made so far, by context.
-    n_windows: RefCell<HashMap<u32, u64>>,
+    /// Windows made so far, by the serial number of the group.
+    n_windows: RefCell<HashMap<u64, u64>>,
 }
 
 /// A send, which is over as soon as it was started, but for a synchronous one.
@@ -489,7 +489,7 @@ impl RawTransport for Local {
         memory: Memory,
     ) -> Result<LocalWindow> {
         let mut n_windows = self.own.n_windows.borrow_mut();
-        let number = n_windows.entry(self.group.context()).or_default();
+        let number = n_windows.entry(self.group.serial()).or_default();
         *number += 1;
         LocalWindow::new(self, *number, part_bytes, origin_bytes, memory)
     }
@@ -528,7 +528,7 @@ impl Transport for Local {
         let Shared { start, corrupt, lanes, .. } = &*self.shared;
         let mut lanes = lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let of_lane = |number| {
-            let place = (self.group.context(), self.group.global(0), number);
+            let place = (self.group.serial(), self.group.global(0), number);
             let corrupt = match *corrupt {
                 Corrupt::Lane(wrong) if wrong == number => Corrupt::Users,
                 corrupt => corrupt,

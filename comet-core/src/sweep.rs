@@ -159,6 +159,7 @@ mod tests {
         }
     }
 
+    /// SK-11 and SK-50: the factor of the first lengths.
     #[test]
     fn a_sweep_may_double_in_two_steps() {
         // The first step from 1 is 1.41, which is 1 again.

@@ -43,7 +43,7 @@ pub(crate) static OPERATOR: Axis =
     Axis::choice("operator", "operator of a reduction", Operator::LABELS);
 
 /// Words of the algorithms; the first is the transport's own.
-const ALGORITHMS: [&str; 21] = [
+const ALGORITHMS: [&str; 22] = [
     "native",
     "linear",
     "linear_sync",
@@ -65,6 +65,7 @@ const ALGORITHMS: [&str; 21] = [
     "gather_bcast",
     "reduce_bcast",
     "reduce_scatterv",
+    "binary",
 ];
 
 pub(crate) const VECTORS: AxisUse =
@@ -111,7 +112,7 @@ pub(crate) const fn spec(
     Spec { name, kind, form, is_shared: false, summary, aliases }
 }
 
-/// A reduce_scatter of OSU.
+/// A reduce_scatter whose vector is shared out, as OSU and SKaMPI have it.
 pub(crate) const fn shared(
     name: &'static str,
     form: Form,

@@ -72,6 +72,11 @@ impl<T: Transport> Blocks<T> {
         self.rank
     }
 
+    /// Makes the window again after its end; all ranks do.
+    pub(crate) fn open(&mut self) -> Result<()> {
+        self.window.open()
+    }
+
     /// Ends the window; all ranks do.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.window.close()

@@ -4,6 +4,7 @@ mod collective;
 mod construction;
 mod file;
 mod graph;
+mod groups;
 mod lane;
 mod modes;
 mod prepared;
@@ -362,11 +363,17 @@ impl Transport for Mpi {
 
     /// `MPI_Comm_split`, after the ranks have told each other which of them take part where.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
-        let part = self.group.split(self, colour, key)?;
-        // Parts are told apart by their first ranks, and have the order of the group already.
-        let place = part.as_ref().map(|group| (group.global(0), group.rank()));
-        let comm = self.call_of_all(Source::Any, |comm| comm.split(place))?;
-        Ok(part.zip(comm).map(|(group, comm)| self.part(group, Rc::new(comm), None)))
+        self.split_into(self.group.split(self, colour, key)?)
+    }
+
+    /// `MPI_Comm_split` alone.
+    fn split_again(&self, _: Option<u32>, _: u64, part: Option<&Self>) -> Result<Option<Self>> {
+        self.split_into(part.map(|part| part.group.clone()))
+    }
+
+    /// `MPI_Comm_dup`.
+    fn duplicate(&self) -> Result<Self> {
+        self.of_same_ranks(Comm::again)
     }
 
     /// `MPI_Dist_graph_create_adjacent`, unless the last graph was the same on all ranks.
@@ -376,14 +383,12 @@ impl Transport for Mpi {
 
     /// `MPI_Comm_dup`, and the datatype in all that follows.
     fn with_datatype(&self, datatype: Element) -> Result<Option<Self>> {
-        let comm = self.call_of_all(Source::Any, |comm| comm.with_datatype(datatype))?;
-        Ok(Some(self.part(self.group.clone(), Rc::new(comm), None)))
+        self.of_same_ranks(|comm| comm.with_datatype(datatype)).map(Some)
     }
 
     /// The constructors of the datatypes, `MPI_Type_commit`, and `MPI_Comm_dup`.
     fn with_layout(&self, blocks: &Blocks) -> Result<Self> {
-        let comm = self.call_of_all(Source::Any, |comm| comm.with_layout(blocks))?;
-        Ok(self.part(self.group.clone(), Rc::new(comm), None))
+        self.of_same_ranks(|comm| comm.with_layout(blocks))
     }
 
     fn pack(&self, message: &[u8], packed: &mut [u8]) -> Result<()> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use comet_core::driver::Settings;
+use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{
     Axis, AxisKind, AxisUse, Case, Class, DATATYPE, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
     LOCAL_N, PROCS, Participants, Profile, THREADS, VECTOR_LENGTH,
@@ -19,8 +19,8 @@ mod layouts;
 pub(crate) mod simulated;
 
 use crate::catalogue;
-use crate::cli::values::Binding;
-use crate::cli::{CaseArgs, PlanArgs, WorldArgs};
+use crate::cli::values::{Binding, SampleCount};
+use crate::cli::{CaseArgs, EffortArgs, PlanArgs, WorldArgs};
 use crate::exit;
 use crate::selection;
 use crate::world::{self, Origin};
@@ -88,6 +88,7 @@ pub(crate) fn prepare(args: &PlanArgs, origin: &Origin) -> anyhow::Result<Vec<Pr
             humantime::format_duration(limit)
         )));
     }
+    admit_stop_rule(effort, &method.rules)?;
     let mut changes = overrides(cases)?;
     changes.extend(graph::overrides(method.graph.as_ref())?);
     let mut prepared = plan_each(select, world, &changes, cases.profile, origin)?;
@@ -218,13 +219,30 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.pause_ns = effort.pause.map_or(0, ns);
     settings.repetitions = effort.repetitions;
     settings.warm_up = effort.warm_up;
-    settings.samples = effort.samples;
+    settings.samples = effort.samples.and_then(SampleCount::exact);
+    settings.stop = effort.stop_rule();
     if effort.time.is_none() {
         simulated::sample_exactly(&mut settings, origin, simulated::most_ranks(&args.world));
     }
     method.apply(&mut settings, cases.profile == Profile::Full);
     settings.loop_limits = effort.loop_limits(settings.rules);
     settings
+}
+
+/// Refuses bounds that the rules `name` do not stop by.
+fn admit_stop_rule(effort: &EffortArgs, name: &str) -> anyhow::Result<()> {
+    let by = Rules::Skampi.name();
+    let bounds = effort.samples.and_then(SampleCount::bounds);
+    let given = match (bounds, effort.standard_error) {
+        _ if name == by => return Ok(()),
+        (Some([least, most]), _) => format!("--samples {least}..{most}"),
+        (None, Some(percent)) => format!("--standard-error {percent}"),
+        (None, None) => return Ok(()),
+    };
+    Err(exit::usage(format!(
+        "{given} is a rule of --rules {by}, and the rules are {name} (write --rules {by}, or for other \
+         rules one number of --samples, or --target)"
+    )))
 }
 
 /// The id of the kernel whose check is to be spoiled.

@@ -399,20 +399,17 @@ impl Transport for Sim {
     /// Without messages, but for those of a barrier.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
         let number = self.n_splits.replace(self.n_splits.get() + 1);
-        let name = SplitName { context: self.group.context(), first: self.group.global(0), number };
-        let asked = Asked { colour, key, order: self.group.rank(), rank: self.rank };
+        let name = SplitName { serial: self.group.serial(), first: self.group.global(0), number };
+        let taken = self.group.taken();
+        let asked = Asked { colour, key, order: self.group.rank(), rank: self.rank, taken };
         self.engine.borrow_mut().splits.ask(name, asked);
         self.barrier()?;
-        let (context, members) =
+        let (free, members) =
             self.engine.borrow_mut().splits.part(name, colour, self.group.n_ranks());
-        let Some(context) = context else {
-            let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
-            let error = TransportError::new(TransportErrorKind::OutOfResources, text);
-            return Err(self.group.located(error));
-        };
+        let free = free.ok_or_else(|| self.group.no_context())?;
         let Some(members) = members else { return Ok(None) };
         let rank = members.iter().position(|member| *member == self.rank).unwrap_or(0);
-        let group = self.group.part(rank, members, context);
+        let group = self.group.part(rank, members, free);
         let topology = Rc::new(group.topology(&self.topology));
         let (n_splits, n_windows) = (Cell::new(0), Cell::new(0));
         Ok(Some(Self { topology, group, n_splits, n_windows, ..self.again() }))

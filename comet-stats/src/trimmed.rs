@@ -46,6 +46,7 @@ impl Trimmed {
 mod tests {
     use super::*;
 
+    /// SK-44: the fastest and the slowest quarter are cut; SK-42: the error of the mean of the rest.
     #[test]
     fn trimmed_means_agree_with_a_hand_computation() {
         let check = |values: &[f64], share: f64, mean: f64, error: f64| {

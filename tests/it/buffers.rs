@@ -2,6 +2,7 @@
 
 use crate::support::Folder;
 
+/// SK-63 and SK-94: whether messages lie in the cache is said and chosen.
 #[test]
 fn buffers_have_a_mode_in_key_headline_and_record() {
     let folder = Folder::new();

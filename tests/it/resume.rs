@@ -65,6 +65,7 @@ fn runs(folder: &Folder) -> Vec<(String, String)> {
 const UNITS: [&str; 3] =
     ["a, 4 ranks", "b, varied: length_bytes, 4 ranks", "b, varied: procs, 4 ranks"];
 
+/// SK-60, and SK-61: the same command goes on, or begins another file.
 #[test]
 fn a_suite_that_was_cut_off_goes_on_and_measures_nothing_again() {
     let folder = Folder::new();

@@ -2,6 +2,8 @@
 //! met.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -14,7 +16,7 @@ fn text(value: &serde_json::Value) -> &str {
 
 /// SK-20: the ping-pong of SKaMPI in its ten modes (section 3.2 of the paper); SK-21: master and workers in seven
 /// types, and their waits by themselves; SK-22 and SK-25: compounds and gathers by hand; SK-23: calls of one rank;
-/// SK-95: the construction of datatypes.
+/// SK-95: the construction of datatypes; SK-93: one-sided epochs, call by call.
 #[test]
 fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
     let folder = Folder::new();
@@ -24,11 +26,11 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("pingpong_send_irecv", "3 Send; Irecv, Wait"),
         ("pingpong_send_iprobe_recv", "4 Send; Iprobe until it is there, Recv"),
         ("pingpong_ssend_recv", "5 Ssend; Recv"),
-        ("pingpong_isend_recv", "6 Isend; Recv; Wait"),
+        ("pingpong_isend_recv", "6 Isend, Wait; Recv"),
         ("pingpong_bsend_recv", "7 Bsend; Recv"),
         ("pingpong_sendrecv", "8 Sendrecv on both"),
         ("pingpong_sendrecv_replace", "9 Sendrecv_replace"),
-        ("pingpong_issend_recv", "34 Issend; Recv; Wait"),
+        ("pingpong_issend_recv", "34 Issend, Wait; Recv"),
         ("pingpong_rsend_recv", "on rank 1 Recv; Rsend"),
         ("waitany", "a wait for any of those in flight"),
         ("waitsome", "waits for some of them, until none is in flight"),
@@ -54,6 +56,11 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
             "constructs a type by one call of a constructor (Type_contiguous, Type_vector, ...)",
         ),
         ("pack", "packs the blocks of a message of --layout (MPI_Pack, or loops of CoMet)"),
+        ("comm_split", "22 Comm_split into the ranks with even and with odd numbers"),
+        ("comm_dup", "comm_dup Comm_dup"),
+        ("win_fence_close", "fence, put to itself fence, none after"),
+        ("win_complete", "rank 0 start, put to all rank 0 complete others delay, wait"),
+        ("put_dedicated", "rank 0 start, rank 1 post rank 0 put, complete rank 1 wait"),
     ] {
         let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
         let page: Vec<&str> = page.split_whitespace().collect();
@@ -68,11 +75,11 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 32, "{kernels:?}");
+        assert_eq!(kernels.len(), 48, "{kernels:?}");
     }
 }
 
-/// The numbers of the paper's types select their kernels, those that other suites have among them.
+/// SK-22 and SK-24: the numbers of the paper's types select their kernels, those that other suites have among them.
 #[test]
 fn each_type_of_the_paper_is_a_name() {
     let folder = Folder::new();
@@ -83,6 +90,7 @@ fn each_type_of_the_paper_is_a_name() {
         (16, "skampi/master_worker_bsend"),
         (17, "imb/bcast"),
         (18, "comet/barrier"),
+        (22, "skampi/comm_split"),
         (23, "model/memcpy"),
         (36, "imb/allreduce"),
         (37, "skampi/reduce_bcast"),
@@ -93,7 +101,7 @@ fn each_type_of_the_paper_is_a_name() {
     }
 }
 
-/// SK-30 to SK-33: any layout of either side, as datatypes of a suite file and packed on purpose, verified.
+/// SK-07, and SK-30 to SK-33: any layout of either side, as datatypes of a suite file and packed on purpose, verified.
 #[test]
 fn a_suite_file_measures_messages_of_its_own_datatypes() {
     let folder = Folder::new();
@@ -142,7 +150,8 @@ fn a_kernel_that_packs_is_measured_beside_one_that_does_not() {
     }
 }
 
-/// Results in the layout of `SKaMPI` itself, which come back from an import.
+/// SK-01 and SK-12: results in the layout of `SKaMPI` itself, with the times of the nodes, which come back from an
+/// import.
 #[test]
 fn results_are_printed_in_its_layout() {
     let folder = Folder::new();
@@ -165,7 +174,7 @@ fn results_are_printed_in_its_layout() {
     assert_eq!(rows(&again.stdout), rows(&printed.stdout));
 }
 
-/// SK-96: questions that the output answers in words.
+/// SK-70 and SK-96: questions that the output answers in words.
 #[test]
 fn sk_96_questions_are_answered_in_words() {
     let folder = Folder::new();
@@ -183,4 +192,92 @@ fn sk_96_questions_are_answered_in_words() {
     let shown = folder.run("show l.jsonl --questions").success();
     shown.prints("\n# Does a datatype beat packing? (over sim)\npingpong_send_recv packed:vector:8:16 against pingpong_send_recv vector:8:16, on 2 ranks: ");
     folder.run("show r.jsonl --questions --format csv").code(2).notes("--questions goes with");
+}
+
+/// The numbers of samples of each point in `file`, and whether its error was met.
+fn samples(folder: &Folder, file: &str) -> Vec<(u64, bool)> {
+    let of = |point: &Value| {
+        let n = point["time_ns"]["n"].as_u64().expect("a number of samples");
+        (n, point["quality"]["converged"] == true)
+    };
+    folder.records(file).points().map(of).collect()
+}
+
+/// SK-42 and SK-45: each point has its own samples, within the bounds, until the standard error is small.
+#[test]
+fn a_case_is_done_once_its_standard_error_is_small() {
+    let folder = Folder::new();
+    let measured = |file: &str, options: &str| {
+        let line = "skampi/pingpong_send_recv -t sim -n 2 -s 8..1Ki*2 --rules skampi";
+        folder.run(&format!("{line} {options} --quiet --out {file}")).success();
+        samples(&folder, file)
+    };
+    let steady = measured("a.jsonl", "--samples 8..32 --unsteady 0.01");
+    assert!(steady.iter().all(|point| *point == (8, true)), "{steady:?}");
+    let never = measured("b.jsonl", "--samples 4..12 --standard-error 0.01 --unsteady 40");
+    assert!(never.iter().all(|point| *point == (12, false)), "{never:?}");
+    let some = measured("c.jsonl", "--samples 4..40 --standard-error 5 --unsteady 40");
+    let numbers: BTreeSet<u64> = some.iter().map(|(n, _)| *n).collect();
+    assert!(numbers.len() > 1 && numbers.iter().all(|n| (4..=40).contains(n)), "{some:?}");
+    let refused = folder.run("echo -t sim -n 2 -s 8 --standard-error 3").code(2);
+    refused.notes("--standard-error 3 is a rule of --rules skampi, and the rules are comet");
+}
+
+/// SK-83: one instance on several machines, in one plot.
+#[test]
+fn a_plot_shows_one_instance_on_several_machines() {
+    let folder = Folder::new();
+    for machine in ["ipsc860", "dahu-opa"] {
+        let line = format!("skampi/pingpong_sendrecv --machine {machine} -n 2 -s 8,64,1Ki,16Ki");
+        folder.run(&format!("{line} --quiet --out {machine}.jsonl")).success();
+    }
+    folder.run("report ipsc860.jsonl dahu-opa.jsonl -o page.html").success();
+    let page = folder.read("page.html");
+    for text in ["ipsc860", "dahu-opa", "skampi/pingpong_sendrecv"] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+/// Rows of the paper that are to be met, and those of its result database, which are not.
+fn rows() -> impl Iterator<Item = u32> {
+    let ranges = [1..=16, 20..=26, 30..=33, 40..=45, 50..=54, 60..=63, 70..=71, 83..=85, 90..=96];
+    ranges.into_iter().flatten()
+}
+
+/// Texts of the Rust sources below `folder`.
+fn sources(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(fs::read_to_string(&path).expect("a text"));
+        }
+    }
+}
+
+/// Each row is named above a test or in its name, alone or by a range that it is in.
+#[test]
+fn every_row_of_the_paper_is_named_by_a_test() {
+    let mut texts = Vec::new();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace"), &mut texts);
+    let mut named = BTreeSet::new();
+    for text in &texts {
+        let lines = text.lines().map(str::trim_start);
+        for line in lines.filter(|line| line.starts_with("//") || line.starts_with("fn sk_")) {
+            let line = line.to_uppercase().replace('_', "-");
+            let numbers: Vec<(usize, u32)> = line
+                .match_indices("SK-")
+                .filter_map(|(at, _)| Some((at, line.get(at + 3..at + 5)?.parse().ok()?)))
+                .collect();
+            named.extend(numbers.iter().map(|(_, number)| *number));
+            for pair in numbers.windows(2) {
+                if line[pair[0].0..pair[1].0].ends_with(" TO ") {
+                    named.extend(pair[0].1..=pair[1].1);
+                }
+            }
+        }
+    }
+    let missing: Vec<u32> = rows().filter(|row| !named.contains(row)).collect();
+    assert!(missing.is_empty(), "no test names {missing:?}");
 }

@@ -26,6 +26,7 @@ length_bytes = '8,64'
 procs = 'max,2'
 ";
 
+/// SK-16: one result file of the whole list.
 #[test]
 fn a_suite_file_is_measured_into_one_file_whose_runs_name_their_entries() {
     let folder = Folder::new();
@@ -74,6 +75,7 @@ fn a_fault_of_a_suite_file_is_found_before_anything_is_measured() {
     assert_eq!(folder.names(), ["a.toml"]);
 }
 
+/// SK-13
 #[test]
 fn entries_after_the_time_of_a_suite_are_not_begun() {
     let folder = Folder::new();

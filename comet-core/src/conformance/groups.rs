@@ -18,6 +18,9 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         collectives_stay_within_their_part,
         unblocked_calls_work_in_a_part,
         errors_in_a_part_name_the_rank_of_the_job,
+        a_part_follows_others_that_have_ended,
+        a_duplicate_has_the_same_ranks_and_messages_of_its_own,
+        a_split_is_made_again,
     ]
 }
 
@@ -134,6 +137,76 @@ fn collectives_stay_within_their_part<T: Transport>(t: &T, found: &Found) -> Res
 /// The sum of `n` ones.
 fn ones(n: usize) -> f64 {
     std::iter::repeat_n(1.0, n).sum()
+}
+
+/// So many parts after each other, every third of which outlives the next.
+const N_FOLLOWING: usize = 24;
+
+fn a_part_follows_others_that_have_ended<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let mut outlived: Option<T> = None;
+    for round in 0..N_FOLLOWING {
+        let all = t.split((t.rank() != round % 3).then_some(4), 0)?;
+        if let Some(part) = &all {
+            found.require_eq(
+                "rank of a part in the job",
+                part.global_rank(part.rank()),
+                t.global_rank(t.rank()),
+            );
+            messages_arrive(part, found, 7 * round)?;
+            part.barrier()?;
+        }
+        if let Some(part) = &outlived {
+            messages_arrive(part, found, 7 * round + 3)?;
+        }
+        outlived = all.filter(|_| round % 3 == 0);
+    }
+    messages_arrive(t, found, 0)
+}
+
+/// Messages of `part` and of `t` are received in the other order.
+fn both_have_messages<T: Transport>(t: &T, part: &T, found: &Found) -> Result<()> {
+    for (index, length_bytes) in MIXED_BYTES.into_iter().enumerate() {
+        let (outer_out, outer_in) = round_the_ring(t, index, [(TAG, length_bytes)]);
+        let (inner_out, inner_in) = round_the_ring(part, 50 + index, [(TAG, length_bytes)]);
+        while_sending(t, &outer_out, || {
+            while_sending(part, &inner_out, || {
+                receive(part, found, &inner_in[0], inner_in[0].from())?;
+                receive(t, found, &outer_in[0], outer_in[0].from())
+            })
+        })?;
+    }
+    Ok(())
+}
+
+fn a_duplicate_has_the_same_ranks_and_messages_of_its_own<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    for _ in 0..3 {
+        let again = t.duplicate()?;
+        let numbers = |t: &T| (t.rank(), t.n_ranks(), t.global_rank(t.rank()));
+        found.require_eq("rank and ranks of a duplicate", numbers(&again), numbers(t));
+        found.require_eq("its rank, asked for", again.asked_rank()?, t.rank());
+        both_have_messages(t, &again, found)?;
+        again.barrier()?;
+    }
+    Ok(())
+}
+
+fn a_split_is_made_again<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let (colour, key) = (Some(u32::from(t.rank() % 2 == 1)), (t.n_ranks() - t.rank()) as u64);
+    let part = t.split(colour, key)?;
+    let again = t.split_again(colour, key, part.as_ref())?;
+    let (Some(part), Some(again)) = (part, again) else {
+        found.note("a rank with a colour has no part");
+        return Ok(());
+    };
+    let members = |part: &T| -> Vec<Rank> {
+        (0..part.n_ranks()).map(|rank| part.global_rank(rank)).collect()
+    };
+    found.require_eq("ranks of a part made again", members(&again), members(&part));
+    found.require_eq("its rank, asked for", again.asked_rank()?, part.rank());
+    both_have_messages(&part, &again, found)
 }
 
 fn unblocked_calls_work_in_a_part<T: Transport>(t: &T, found: &Found) -> Result<()> {

@@ -342,10 +342,11 @@ impl<T: Transport> Conductor<'_, T> {
     }
 
     fn measurement(&mut self, point: CaseState, is_refined: bool) -> Result<Measurement, Refusal> {
-        let (rules, case) = (self.settings.rules, point.case);
+        let (settings, case) = (self.settings, point.case);
+        let rules = settings.rules;
         let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
         let n_disturbed = point.n_disturbed;
-        let converged = point.converged(rules);
+        let converged = point.converged(settings);
         let pace = Pace { slice: 0, n_samples: point.pace.n_samples, ..point.next_pace() };
         let world = self.stage.world(case.arrangement());
         let of_layout = world.blocks(&case).map(|blocks| {

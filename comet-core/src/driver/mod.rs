@@ -38,7 +38,7 @@ use crate::error::TransportError;
 pub(crate) use clock::rounds_per_ms;
 pub use conductor::conduct;
 pub use decision::decision_bytes;
-pub use rules::{LoopLimits, Multiples, Rules};
+pub use rules::{LoopLimits, Multiples, Rules, StopRule};
 pub use settings::{Pace, Settings, Slices};
 pub use stage::{SAMPLE_BYTES, follow};
 

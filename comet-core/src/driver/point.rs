@@ -1,7 +1,7 @@
 //! One case while it is measured: its slices so far, whether they suffice, and what they make.
 
 use super::probe::Probe;
-use super::rules::{Rules, SKAMPI_ERROR};
+use super::rules::Rules;
 use super::settings::{Pace, Settings, Slices};
 use super::stage::Taken;
 use super::start::Starts;
@@ -263,23 +263,23 @@ impl CaseState {
         }
         let is_spent =
             self.n_counted >= self.slices.max || self.spent_ns >= settings.case_budget_ns;
-        is_spent || self.is_narrow(settings.rules, self.slices) != Some(false)
+        is_spent || self.is_narrow(settings) != Some(false)
     }
 
     /// True if the spread of every series but laps is as small as the rules want it; `None` without a
     /// target.
-    fn is_narrow(&self, rules: Rules, slices: Slices) -> Option<bool> {
+    fn is_narrow(&self, settings: &Settings) -> Option<bool> {
         let of_each = |is_narrow: &dyn Fn(&Readings) -> bool| {
             self.case.info.timed_series().all(|index| is_narrow(&self.series[index]))
         };
-        if rules == Rules::Skampi {
+        if settings.rules == Rules::Skampi {
             return Some(of_each(&|readings| {
                 let trimmed = Trimmed::of(&readings.all_ns(), 0.25);
                 let error = trimmed.and_then(|t| Some(t.standard_error? / t.mean));
-                error.is_some_and(|error| error <= SKAMPI_ERROR)
+                error.is_some_and(|error| error <= settings.stop.error)
             }));
         }
-        let target = slices.target?;
+        let target = self.slices.target?;
         Some(of_each(&|readings| {
             let interval = Interval::of_medians(&readings.medians_ns);
             let median = readings.median_ns();
@@ -290,9 +290,9 @@ impl CaseState {
     }
 
     /// True if the target was met; `None` if there is none, or too few slices for an interval.
-    pub(super) fn converged(&self, rules: Rules) -> Option<bool> {
-        let has_interval = self.n_counted as usize >= MIN_SLICES || rules == Rules::Skampi;
-        self.is_narrow(rules, self.slices).filter(|_| has_interval)
+    pub(super) fn converged(&self, settings: &Settings) -> Option<bool> {
+        let has_interval = self.n_counted as usize >= MIN_SLICES || settings.rules == Rules::Skampi;
+        self.is_narrow(settings).filter(|_| has_interval)
     }
 
     /// The series as they are to be told.

@@ -108,8 +108,21 @@ impl LoopLimits {
 
 /// Length from which OSU repeats less often, in bytes.
 const OSU_LARGE_BYTES: u64 = 8 << 10;
-/// Standard error of the mean, relative to it, at which `SKaMPI` stops.
-pub(super) const SKAMPI_ERROR: f64 = 0.10;
+
+/// When a case is done by the rules of `SKaMPI`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopRule {
+    /// The fewest and the most samples.
+    pub samples: [u32; 2],
+    /// Standard error of the mean, relative to it, that is small enough.
+    pub error: f64,
+}
+
+impl StopRule {
+    /// The rule of `SKaMPI` 5, unless a script sets another.
+    pub const SKAMPI: Self = Self { samples: [8, 32], error: 0.10 };
+}
+
 /// Operations of `SKaMPI` from one look at the error to the next.
 const SKAMPI_BATCH: u32 = 4;
 
@@ -196,16 +209,16 @@ impl Rules {
     }
 
     /// The counts of `case`, an operation of which takes as long as `probe` found; `None` for
-    /// CoMet's own rules. `repetitions` are those that the user asks for, the most of IMB's within
-    /// `limits` on `n_ranks` ranks.
+    /// CoMet's own rules. The repetitions of `settings` are the most of IMB's on `n_ranks` ranks.
     pub(super) fn counts(
         self,
         case: &Case,
         clock: ClockCalibration,
         probe: Probe,
-        repetitions: Option<u32>,
-        (limits, n_ranks): (LoopLimits, usize),
+        settings: &Settings,
+        n_ranks: usize,
     ) -> Option<Counts> {
+        let Settings { repetitions, loop_limits: limits, stop, .. } = *settings;
         let length_bytes = case.find(&LENGTH_BYTES).unwrap_or(0);
         let one_loop =
             |repetitions, settle| Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
@@ -241,12 +254,14 @@ impl Rules {
             Self::Osu => Some(osu(case.info, length_bytes > OSU_LARGE_BYTES)),
             Self::Skampi => {
                 let step_ns = clock.step_ns.map_or(0.0, real);
-                let needed = step_ns / SKAMPI_ERROR / probe.fastest_ns().max(1.0);
+                let needed = step_ns / stop.error / probe.fastest_ns().max(1.0);
+                let [least, most] = stop.samples;
+                let n_samples = least.min(SKAMPI_BATCH);
                 Some(Counts {
                     repetitions: to_u32(needed.ceil().clamp(1.0, 10_000.0)),
-                    n_samples: SKAMPI_BATCH,
+                    n_samples,
                     settle: 1,
-                    slices: (8 / SKAMPI_BATCH, 32 / SKAMPI_BATCH),
+                    slices: (least.div_ceil(n_samples), most.div_ceil(n_samples)),
                 })
             }
             // The least of several loops is what its barrier quotes.
@@ -300,7 +315,7 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
 mod tests {
     use super::*;
     use crate::definition::Quantity;
-    use crate::kernel::{AxisUse, Class, MAX_SERIES};
+    use crate::kernel::{AxisUse, Class, MAX_SERIES, Profile};
 
     static PUT: KernelInfo = KernelInfo {
         name: "put",
@@ -312,6 +327,10 @@ mod tests {
     static WHOLE: KernelInfo = KernelInfo { class: Class::Synchronisation, ..PUT };
     static OPEN: KernelInfo = KernelInfo { axes: &[], ..WHOLE };
 
+    fn of(repetitions: Option<u32>, loop_limits: LoopLimits) -> Settings {
+        Settings { repetitions, loop_limits, ..Settings::of(Profile::Quick) }
+    }
+
     #[test]
     fn operations_that_are_complete_one_by_one_are_fewer_by_the_rules_of_imb() {
         let check = |info: &'static KernelInfo, length, repetitions, limits, expected| {
@@ -320,8 +339,8 @@ mod tests {
             let (step_ns, gaps) = (None, None);
             let clock =
                 ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
-            let of_ranks = (limits, 2);
-            let counts = Rules::Imb.counts(&case, clock, Probe::default(), repetitions, of_ranks);
+            let settings = of(repetitions, limits);
+            let counts = Rules::Imb.counts(&case, clock, Probe::default(), &settings, 2);
             let n = counts.unwrap().repetitions;
             assert_eq!(n, expected, "{} {length} {repetitions:?} {limits:?}", info.name);
         };
@@ -346,9 +365,10 @@ mod tests {
             let (step_ns, gaps) = (None, None);
             let clock =
                 ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
-            let (case, of_ranks) = (Case::new(&SEND, &[length]), (limits, 2));
+            let case = Case::new(&SEND, &[length]);
             let slow = Probe { series_ns: [Some(1e12); MAX_SERIES], ..Probe::default() };
-            let counts = Rules::ImbP2p.counts(&case, clock, slow, repetitions, of_ranks).unwrap();
+            let counts =
+                Rules::ImbP2p.counts(&case, clock, slow, &of(repetitions, limits), 2).unwrap();
             assert_eq!((counts.repetitions, counts.settle), expected, "{length} {repetitions:?}");
         };
         let p2p = LoopLimits::IMB_P2P;
@@ -363,6 +383,28 @@ mod tests {
         check(8, Some(5), p2p, (5, 1));
         check(8, Some(1), p2p, (1, 0));
         check(1 << 20, Some(20), LoopLimits { bytes: 1 << 20, ..p2p }, (1, 0));
+    }
+
+    /// SK-41 and SK-43
+    #[test]
+    fn samples_of_skampi_are_within_their_bounds_and_cover_the_steps_of_the_clock() {
+        let check = |samples, error, expected: (u32, u32, (u32, u32))| {
+            let (cost_ns, median_cost_ns, pair_bias_ns, loop_ns) = (0.0, 0.0, 0.0, 0.0);
+            let (step_ns, gaps) = (Some(100), None);
+            let clock =
+                ClockCalibration { cost_ns, median_cost_ns, step_ns, pair_bias_ns, loop_ns, gaps };
+            let stop = StopRule { samples, error };
+            let settings = Settings { stop, ..Settings::of(Profile::Quick) };
+            let probe = Probe { series_ns: [Some(500.0); MAX_SERIES], ..Probe::default() };
+            let case = Case::new(&SEND, &[8]);
+            let counts = Rules::Skampi.counts(&case, clock, probe, &settings, 2).unwrap();
+            assert_eq!((counts.repetitions, counts.n_samples, counts.slices), expected);
+        };
+        let StopRule { samples, error } = StopRule::SKAMPI;
+        check(samples, error, (2, 4, (2, 8)));
+        check([8, 16], 0.03, (7, 4, (2, 4)));
+        check([1, 1], 0.5, (1, 1, (1, 1)));
+        check([2, 5], 0.2, (1, 2, (1, 3)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::rules::{LoopLimits, Rules};
+use super::rules::{LoopLimits, Rules, StopRule};
 use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
@@ -32,6 +32,8 @@ pub struct Settings {
     pub repetitions: Option<u32>,
     /// Limits of a loop by IMB's rules.
     pub loop_limits: LoopLimits,
+    /// When a case is done by `SKaMPI`'s rules.
+    pub stop: StopRule,
     /// Operations before the timed ones of each slice, or `None` to choose by their time, or by the
     /// rules.
     pub warm_up: Option<u32>,
@@ -133,6 +135,7 @@ impl Settings {
             run_budget_ns: None,
             repetitions: None,
             loop_limits: LoopLimits::IMB,
+            stop: StopRule::SKAMPI,
             warm_up: None,
             samples: None,
             slices,

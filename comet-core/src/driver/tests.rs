@@ -71,6 +71,7 @@ fn events_come_in_order() {
     assert_eq!((start.n_ranks, start.n_cases), (2, 3));
 }
 
+/// SK-40 and SK-41: the time of an empty interval, and the step of the clock.
 #[test]
 fn a_clock_has_a_cost_and_a_step() {
     let start = drive(1, &[], &brief()).heard.start.expect("the run started");
@@ -346,6 +347,7 @@ fn a_listener_that_fails_ends_the_run_on_all_ranks() {
     }
 }
 
+/// SK-92: operations of all ranks begin in windows, as in SKaMPI 5, or behind a barrier.
 #[test]
 fn a_window_that_is_given_up_in_one_case_is_given_up_in_all_of_its_kernel() {
     let settings = Settings { sync: Some(StartSync::Window), has_core_each: true, ..brief() };

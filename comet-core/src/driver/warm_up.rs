@@ -142,8 +142,8 @@ impl<T: Transport> Conductor<'_, T> {
             case,
             self.clock,
             probe,
-            settings.repetitions,
-            (settings.loop_limits, self.stage.world(case.arrangement()).n_ranks),
+            settings,
+            self.stage.world(case.arrangement()).n_ranks,
         )?;
         if !case.info.timing_under(self.settings.definition(case.info)).starts_together() {
             return Some(counts);

@@ -36,6 +36,16 @@ pub trait Operation<T: Transport> {
         self.run(t)
     }
 
+    /// Work before the operations of an interval, ahead of its first clock read and of the common start: the end
+    /// of what those of the interval before have made.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    #[inline]
+    fn clear(&mut self, _t: &T) -> Result<()> {
+        Ok(())
+    }
+
     /// What ends the operations of an interval, before its second clock read: a fence or a flush after many
     /// transfers. Allocates nothing.
     ///
@@ -321,6 +331,11 @@ impl<T: Transport, P: Operation<T>> Repeated<T> for OfPart<'_, P> {
     #[inline]
     fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
         self.0.run_in_laps(t, laps)
+    }
+
+    #[inline]
+    fn clear(&mut self, t: &T) -> Result<()> {
+        self.0.clear(t)
     }
 
     #[inline]

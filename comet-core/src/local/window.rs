@@ -11,9 +11,9 @@ use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::{Rank, Tag, Transport};
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
-/// The windows of a job, by the context and the first rank of their group, and their number in it.
+/// The windows of a job, by the serial number and the first rank of their group, and their number in it.
 #[derive(Debug, Default)]
-pub(super) struct Windows(Mutex<HashMap<(u32, Rank, u64), Weak<Shared>>>);
+pub(super) struct Windows(Mutex<HashMap<(u64, Rank, u64), Weak<Shared>>>);
 
 /// What the ranks of a window share.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl LocalWindow {
     ) -> Result<Self> {
         let origin = t.message_buffer(origin_bytes)?;
         let n_ranks = t.n_ranks();
-        let key = (t.group.context(), t.group.global(0), number);
+        let key = (t.group.serial(), t.group.global(0), number);
         let mut windows = lock(&t.shared.windows.0);
         let shared = windows.get(&key).and_then(Weak::upgrade).unwrap_or_else(|| {
             let epochs = Epochs {

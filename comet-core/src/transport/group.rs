@@ -1,6 +1,7 @@
 //! Groups: the ranks of one transport, and the context that keeps its messages apart.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{Rank, Source, Status, Tag, Transport};
@@ -11,32 +12,117 @@ use crate::topology::Topology;
 /// The ranks of one transport, numbered anew, for backends that do their own matching.
 ///
 /// A message carries the context of its group beside its tag, so that groups with common ranks
-/// never take each other's messages.
+/// never take each other's messages. A group has its context until its last value is dropped: a rank
+/// has received by then what was sent to it there, and another group has the context only once none of
+/// its ranks is in this one any more.
 #[derive(Clone, Debug)]
 pub struct Group {
     rank: Rank,
     n_ranks: usize,
     context: u32,
+    serial: u64,
     /// The ranks of the job by their numbers here; `None` for the whole job.
     members: Option<Rc<[Rank]>>,
-    /// The least context that this rank has not seen in use, in all of its groups.
-    free_context: Rc<Cell<u32>>,
+    /// The contexts of this rank; `None` for that of the whole job.
+    _lease: Option<Rc<Lease>>,
+    contexts: Rc<Contexts>,
     /// Number of the next unblocked collective.
     n_calls: Rc<Cell<u16>>,
+}
+
+/// The contexts of the groups of a rank, and the least serial number that it has not seen.
+#[derive(Debug)]
+struct Contexts {
+    in_use: RefCell<BTreeSet<u32>>,
+    next_serial: Cell<u64>,
+}
+
+/// A context in use.
+#[derive(Debug)]
+struct Lease {
+    context: u32,
+    of: Rc<Contexts>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.of.in_use.borrow_mut().remove(&self.context);
+    }
+}
+
+/// Contexts that ranks have in use, as they tell them to a split.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Taken {
+    /// The first 64 contexts, a bit each.
+    pub first: u64,
+    /// The least context behind those from which on none is in use.
+    pub rest: u64,
+    /// The least serial number that the rank has not seen.
+    pub next_serial: u64,
+}
+
+/// Number of contexts that have a bit each.
+const N_FIRST: u32 = u64::BITS;
+
+impl Taken {
+    /// The contexts of both.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            first: self.first | other.first,
+            rest: self.rest.max(other.rest),
+            next_serial: self.next_serial.max(other.next_serial),
+        }
+    }
+
+    /// The least context that no rank is in, if one is left, and the serial number of a group in it.
+    pub fn free(self) -> Option<(u32, u64)> {
+        let first = self.first.trailing_ones();
+        let context = if first < N_FIRST { first + 1 } else { u32::try_from(self.rest).ok()? };
+        Some((context, self.next_serial)).filter(|_| context <= Tag::MAX_CONTEXT)
+    }
 }
 
 impl Group {
     /// All `n_ranks` ranks of a job, as `rank` sees them.
     pub fn whole(rank: Rank, n_ranks: usize) -> Self {
-        let (free_context, n_calls) = (Rc::new(Cell::new(1)), Rc::default());
-        Self { rank, n_ranks, context: 0, members: None, free_context, n_calls }
+        let (in_use, next_serial) = (RefCell::default(), Cell::new(1));
+        Self {
+            rank,
+            n_ranks,
+            context: 0,
+            serial: 0,
+            members: None,
+            _lease: None,
+            contexts: Rc::new(Contexts { in_use, next_serial }),
+            n_calls: Rc::default(),
+        }
     }
 
-    /// The part with `members` in `context`, in which this rank has number `rank`.
-    pub fn part(&self, rank: Rank, members: Rc<[Rank]>, context: u32) -> Self {
-        let (n_ranks, free_context) = (members.len(), Rc::clone(&self.free_context));
-        let n_calls = Rc::default();
-        Self { rank, n_ranks, context, members: Some(members), free_context, n_calls }
+    /// The part with `members` in the context and with the serial number that are [free](Taken::free), in
+    /// which this rank has number `rank`.
+    pub fn part(&self, rank: Rank, members: Rc<[Rank]>, (context, serial): (u32, u64)) -> Self {
+        let contexts = Rc::clone(&self.contexts);
+        contexts.in_use.borrow_mut().insert(context);
+        contexts.next_serial.set(contexts.next_serial.get().max(serial + 1));
+        Self {
+            rank,
+            n_ranks: members.len(),
+            context,
+            serial,
+            members: Some(members),
+            _lease: Some(Rc::new(Lease { context, of: Rc::clone(&contexts) })),
+            contexts,
+            n_calls: Rc::default(),
+        }
+    }
+
+    /// The contexts that this rank has in use.
+    pub fn taken(&self) -> Taken {
+        let Contexts { in_use, next_serial } = &*self.contexts;
+        let in_use = in_use.borrow();
+        let first = in_use.range(1..=N_FIRST).fold(0, |bits, context| bits | 1 << (context - 1));
+        let rest = in_use.last().map_or(0, |context| context + 1).max(N_FIRST + 1);
+        Taken { first, rest: u64::from(rest), next_serial: next_serial.get() }
     }
 
     /// Number of the next unblocked collective, which counts up.
@@ -66,6 +152,11 @@ impl Group {
     /// The context of the messages of this group.
     pub fn context(&self) -> u32 {
         self.context
+    }
+
+    /// Number of the split of which this group is a part; no other group with the same first rank has it.
+    pub fn serial(&self) -> u64 {
+        self.serial
     }
 
     /// Number of `rank` in the whole job.
@@ -134,16 +225,13 @@ impl Group {
         key: u64,
     ) -> Result<Option<Self>> {
         let colour = colour.map_or(0, |colour| u64::from(colour) + 1);
-        let own = [colour, key, u64::from(self.free_context.get())];
-        let entries = collective::share(t, own)?;
-        let context = entries.iter().map(|[_, _, free]| *free).max().unwrap_or(0);
-        let context = u32::try_from(context).unwrap_or(u32::MAX);
-        if context > Tag::MAX_CONTEXT {
-            let text = format!("a job has at most {} splits", Tag::MAX_CONTEXT);
-            let error = TransportError::new(TransportErrorKind::OutOfResources, text);
-            return Err(self.located(error));
-        }
-        self.free_context.set(context + 1);
+        let Taken { first, rest, next_serial } = self.taken();
+        let entries = collective::share(t, [colour, key, first, rest, next_serial])?;
+        let of_all = entries.iter().fold(Taken::default(), |all, entry| {
+            let [_, _, first, rest, next_serial] = *entry;
+            all.and(Taken { first, rest, next_serial })
+        });
+        let free = of_all.free().ok_or_else(|| self.no_context())?;
         if colour == 0 {
             return Ok(None);
         }
@@ -152,6 +240,52 @@ impl Group {
         chosen.sort_unstable();
         let rank = chosen.iter().position(|(_, rank)| *rank == self.rank).unwrap_or(0);
         let members = chosen.into_iter().map(|(_, rank)| self.global(rank)).collect();
-        Ok(Some(self.part(rank, members, context)))
+        Ok(Some(self.part(rank, members, free)))
+    }
+
+    /// The error of a split where all contexts are in use.
+    #[cold]
+    pub fn no_context(&self) -> TransportError {
+        let text = format!(
+            "a rank is in {} groups at most (drop some before the next split)",
+            Tag::MAX_CONTEXT
+        );
+        self.located(TransportError::new(TransportErrorKind::OutOfResources, text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_is_free_once_no_rank_is_in_its_group() {
+        let [first, second] = [0, 1].map(|rank| Group::whole(rank, 2));
+        let free = || first.taken().and(second.taken()).free();
+        let part = |of: &Group, free| of.part(of.rank(), [0, 1].into(), free);
+        assert_eq!(free(), Some((1, 1)));
+        let of_first = part(&first, (1, 1));
+        let (of_second, again) = (part(&second, (1, 1)), of_first.clone());
+        assert_eq!(free(), Some((2, 2)));
+        drop((of_first, of_second));
+        // One value is left.
+        assert_eq!(free(), Some((2, 2)));
+        drop(again);
+        assert_eq!(free(), Some((1, 2)));
+    }
+
+    #[test]
+    fn contexts_behind_the_first_ones_are_found_and_the_last_one_is_the_end() {
+        let whole = Group::whole(0, 1);
+        let part = |context: u32| whole.part(0, [0].into(), (context, u64::from(context)));
+        let mut parts: Vec<Group> = (1..=N_FIRST).map(part).collect();
+        assert_eq!(whole.taken().free(), Some((65, 65)));
+        parts.push(part(Tag::MAX_CONTEXT - 1));
+        let last = whole.taken().free().unwrap();
+        assert_eq!(last.0, Tag::MAX_CONTEXT);
+        parts.push(part(last.0));
+        assert_eq!(whole.taken().free(), None);
+        parts.remove(6);
+        assert_eq!(whole.taken().free().unwrap().0, 7);
     }
 }

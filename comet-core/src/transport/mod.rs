@@ -28,7 +28,7 @@ mod require;
 mod scope;
 mod types;
 
-pub use group::Group;
+pub use group::{Group, Taken};
 pub use landing::{Landing, Outgoing, Place};
 pub use lane::Lane;
 pub(crate) use prepared::Bound;
@@ -86,12 +86,41 @@ pub trait Transport: RawTransport + Sized {
     /// rank here; `None` on ranks that name none (MPI-4.1 section 7.4.2). All ranks call it.
     ///
     /// Messages and collectives of two transports never meet, though ranks be in both. A failure
-    /// ends the job in all of them. The parts are dropped on all of their ranks at one place.
+    /// ends the job in all of them. The parts are dropped on all of their ranks at one place, where
+    /// nothing is on its way in them.
     ///
     /// # Errors
-    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) after 16,383 splits of
-    /// a job; other kinds if the job has failed.
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) where a rank would be in more
+    /// than 16,383 groups at once; other kinds if the job has failed.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>>;
+
+    /// Another transport of the ranks of `part`, which a split with these arguments has made: by the call
+    /// of the library alone, where that leaves out what told the ranks who is in which part. By default
+    /// it is a split.
+    ///
+    /// # Errors
+    /// Those of [`split`](Self::split).
+    fn split_again(
+        &self,
+        colour: Option<u32>,
+        key: u64,
+        part: Option<&Self>,
+    ) -> Result<Option<Self>> {
+        let _ = part;
+        self.split(colour, key)
+    }
+
+    /// Another transport of the same ranks (`MPI_Comm_dup`: MPI-4.1 section 7.4.2). All ranks call it, and
+    /// drop it at one place. By default it is the one part of a split.
+    ///
+    /// # Errors
+    /// Those of [`split`](Self::split).
+    ///
+    /// # Panics
+    /// If a split leaves out a rank that names a colour.
+    fn duplicate(&self) -> Result<Self> {
+        Ok(self.split(Some(0), 0)?.expect("a rank with a colour has a part"))
+    }
 
     /// The transport of the same ranks for collectives among `neighbours`, if it is another than this
     /// one (`MPI_Dist_graph_create_adjacent`: MPI-4.1 section 8.5.4). All ranks call it, and drop it at

@@ -5,6 +5,7 @@ use comet_core::topology::Topology;
 
 use crate::tests::kernel;
 
+/// SK-90 and SK-91: rings, bisections and parts of uneven lengths.
 #[test]
 fn an_operation_moves_what_leaves_its_ranks() {
     let check = |name, n_ranks, values: &[u64], expected| {

@@ -7,39 +7,38 @@
 //! **Pattern**, with the number of the type and the kernel of the one call
 //! ```text
 //!   reduce_bcast         37   Reduce to rank 0; Bcast from it                imb/allreduce
-//!   reduce_scatterv      44   Reduce to rank 0; Scatterv of the sum          imb/reduce_scatter
+//!   reduce_scatterv      44   Reduce to rank 0; Scatterv of the sum          osu/reduce_scatter
 //!   gatherv_send_recv    45   each rank Send; rank 0 Recv, in their order    imb/gatherv
 //!   gatherv_isend_irecv  46   each rank Isend, Wait; rank 0 Irecv of each, Waitall
 //! ```
-//! **Timed** (all ranks): the calls. Buffers, plans and test data are made before. Rank 0 copies
-//! its own part of a gather.
+//! **Timed** (all ranks): the calls. Buffers, plans and test data are made before. The part of
+//! rank 0 in a gather lies in its place already, as in SKaMPI.
 //!
 //! **Reports**: time from the first start to the last finish over all ranks.
 //!
 //! **Rate**: `length_bytes` / time, and the algorithm and bus bandwidths, as of the one call.
 //!
-//! **Parameters**: `length_bytes` of one message as in the one call: the vector of reduce_bcast,
-//! the part of each rank elsewhere. `element` and `operator` of reductions.
+//! **Parameters**: `length_bytes` as in the one call: of a vector that is reduced, which
+//! reduce_scatterv shares out, and of the part of each rank in a gather. `element` and `operator` of reductions.
 //!
 //! **Verified by**: contents on every rank as of the one call, over spoiled buffers with canaries
 //! on both sides; parts of uneven lengths; length and source of each message of a gather.
 //!
 //! **Caution**: reduce and bcast are the calls of the transport; `imb/allreduce` with the
-//! algorithm reduce_bcast, and `imb/reduce_scatter` with reduce_scatterv, are the same by
+//! algorithm reduce_bcast, and `osu/reduce_scatter` with reduce_scatterv, are the same by
 //! messages of a binomial tree. A gather by blocked receives takes messages in the order of their
-//! ranks, whichever arrives first.
+//! ranks, whichever arrives first; the gather of a library copies the part of its root too.
 
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Kind, Parts, Prepared};
 use comet_core::kernel::prelude::*;
 use comet_core::transport::Room;
 
-use super::copy;
 use crate::axes::DOUBLING;
 use crate::calls::Form::{Even, Uneven};
 use crate::calls::{
     BY_ELEMENT, BY_OPERATOR, Spec, VECTORS, collective, moved_bytes, part_bytes, rates_of, reducer,
-    spec, whole,
+    shared, spec, whole,
 };
 use crate::guarded::Guarded;
 
@@ -58,6 +57,11 @@ pub(crate) trait Steps: Sync + 'static {
     /// # Errors
     /// If there is no memory for them.
     fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>>;
+
+    /// Puts in its place in the output what lies there before.
+    fn place<T: Transport>(made: &Self::Made<T>, memory: [&mut [u8]; 2]) {
+        let _ = (made, memory);
+    }
 
     /// Carries them out, from input to output, with memory between.
     ///
@@ -108,9 +112,8 @@ impl Steps for ReduceBcast {
 pub(crate) struct ReduceScatterv;
 
 impl Steps for ReduceScatterv {
-    const SPEC: Spec = spec(
+    const SPEC: Spec = shared(
         "reduce_scatterv",
-        Kind::ReduceScatter,
         Uneven,
         "Sum of all vectors, a part on each rank, by a reduce and a scatter",
         &["SKaMPI:44", "SKaMPI:MPI_Reduce_Scatterv"],
@@ -167,11 +170,10 @@ impl<T: Transport> Messages<T> {
         &input[..self.parts.length(self.rank)]
     }
 
-    /// The root's: its own part to its place, then each message by a blocked receive.
+    /// The root's: each message by a blocked receive.
     #[inline]
-    fn receive_in_turn(&mut self, t: &T, own: &[u8], output: &mut [u8]) -> Result<()> {
+    fn receive_in_turn(&mut self, t: &T, output: &mut [u8]) -> Result<()> {
         let Self { root, parts, tag, arrived_bytes, .. } = self;
-        copy(t, own, &mut output[parts.of(*root)]);
         for (from, arrived) in arrived_bytes.iter_mut().enumerate().filter(|(from, _)| from != root)
         {
             let status = t.blocked_recv(Source::Rank(from), *tag, &mut output[parts.of(from)])?;
@@ -180,12 +182,12 @@ impl<T: Transport> Messages<T> {
         Ok(())
     }
 
-    /// The root's: a receive for each message, then its own part to its place.
+    /// The root's: a receive for each message.
     #[inline]
-    fn receive_at_once(&mut self, t: &T, own: &[u8], output: &mut [u8]) -> Result<()> {
+    fn receive_at_once(&mut self, t: &T, output: &mut [u8]) -> Result<()> {
         let Self { parts, tag, arrived_bytes, receives, .. } = self;
         // The root is rank 0, so that its part is the first, and the parts follow each other.
-        let (own_place, mut places) = output.split_at_mut(own.len());
+        let (_, mut places) = output.split_at_mut(parts.length(0));
         t.scope(|s| {
             let mut pending = s.requests_in(std::mem::take(receives));
             for from in 1..arrived_bytes.len() {
@@ -193,7 +195,6 @@ impl<T: Transport> Messages<T> {
                 places = rest;
                 pending.push(s.unblocked_recv(Source::Rank(from), *tag, place)?);
             }
-            copy(t, own, own_place);
             pending.wait_each(|number, (status, _)| {
                 arrived_bytes[number + 1] = status.length_from(number + 1);
             })?;
@@ -238,6 +239,12 @@ impl<const UNBLOCKED: bool> Steps for Gather<UNBLOCKED> {
         Ok(Messages::new(cx, call))
     }
 
+    fn place<T: Transport>(made: &Self::Made<T>, [input, output]: [&mut [u8]; 2]) {
+        if made.rank == made.root {
+            output[made.parts.of(made.root)].copy_from_slice(made.own(input));
+        }
+    }
+
     #[inline]
     fn run<T: Transport>(
         t: &T,
@@ -248,8 +255,8 @@ impl<const UNBLOCKED: bool> Steps for Gather<UNBLOCKED> {
         match (made.rank == to, UNBLOCKED) {
             (false, false) => t.blocked_send(to, tag, own),
             (false, true) => t.scope(|s| s.unblocked_send(to, tag, own)?.wait()),
-            (true, false) => made.receive_in_turn(t, own, output),
-            (true, true) => made.receive_at_once(t, own, output),
+            (true, false) => made.receive_in_turn(t, output),
+            (true, true) => made.receive_at_once(t, output),
         }
     }
 
@@ -310,7 +317,9 @@ impl<T: Transport, S: Steps> Part<T, S> {
 
 impl<T: Transport, S: Steps> Operation<T> for Part<T, S> {
     fn fill(&mut self, seeds: Seeds) {
-        fill(&self.timed.0, self.at, seeds, [self.input.bytes(), self.output.bytes()]);
+        let Self { timed: (call, made), input, output, .. } = self;
+        fill(call, self.at, seeds, [input.bytes(), output.bytes()]);
+        S::place(made, [input.bytes(), output.bytes()]);
         pattern::spoil(&mut self.between, seeds.of(0, self.at.0));
     }
 
@@ -332,6 +341,7 @@ impl<T: Transport, S: Steps> Operation<T> for Part<T, S> {
         let Self { at, uneven, input, output, between, .. } = self;
         if let Some((call, made)) = uneven {
             fill(call, *at, check.seeds(), [input.bytes(), output.bytes()]);
+            S::place(made, [input.bytes(), output.bytes()]);
             S::run(t, made, [input.bytes(), between, output.bytes()])?;
         }
         self.check_of(false, check);
@@ -360,7 +370,7 @@ impl<T: Transport, S: Steps> Pattern<T> for Compound<S> {
         bytes_per_rank: |case, world| {
             let n_vectors = match S::SPEC.kind {
                 Kind::Allreduce => 2,
-                Kind::ReduceScatter => 2 * world.n_ranks as u64 + 1,
+                Kind::ReduceScatter => 3,
                 _ => world.n_ranks as u64 + 1,
             };
             case.value(&LENGTH_BYTES).saturating_mul(n_vectors)

@@ -44,7 +44,7 @@ pub(crate) struct Delayed<const INDEX: usize>;
 static LATE_RANK: Axis = Axis::count("late_rank", "rank", "rank that begins an operation later")
     .up_to(|topology| topology.n_ranks().saturating_sub(1) as u64);
 /// Its delay.
-static DELAY_US: Axis =
+pub(super) static DELAY_US: Axis =
     Axis::count("delay_us", "delay in us", "time by which a rank begins later, in microseconds");
 
 #[rustfmt::skip] // One kernel a line.

@@ -1,12 +1,14 @@
 //! The suite `skampi`: the patterns of SKaMPI (paper, section 3) by the calls that it names.
 
 mod commit;
+mod communicator;
 mod completion;
 mod compound;
 mod delayed;
 mod local;
 mod master;
 mod master_worker;
+mod one_sided;
 mod pack;
 mod pingpong;
 
@@ -15,11 +17,13 @@ use comet_core::transport::Work;
 
 use crate::Suite;
 use commit::Commit;
+use communicator::Communicator;
 use completion::{Completion, WaitAny, WaitSome};
 use compound::Compound;
 use delayed::Delayed;
 use local::Local;
 use master_worker::MasterWorker;
+use one_sided::OneSided;
 use pack::Pack;
 use pingpong::{
     Bsend, Iprobe, Irecv, Isend, Issend, PingPong, Plain, RecvAnyTag, Replaced, Rsend, Sendrecv,
@@ -62,6 +66,22 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(Local(local::BufferAttach)),
             &Timed(Commit),
             &Timed(Pack),
+            &Timed(Communicator::<false>),
+            &Timed(Communicator::<true>),
+            &Timed(OneSided::<0>),
+            &Timed(OneSided::<1>),
+            &Timed(OneSided::<2>),
+            &Timed(OneSided::<3>),
+            &Timed(OneSided::<4>),
+            &Timed(OneSided::<5>),
+            &Timed(OneSided::<6>),
+            &Timed(OneSided::<7>),
+            &Timed(OneSided::<8>),
+            &Timed(OneSided::<9>),
+            &Timed(OneSided::<10>),
+            &Timed(OneSided::<11>),
+            &Timed(OneSided::<12>),
+            &Timed(OneSided::<13>),
         ]
     }
 }

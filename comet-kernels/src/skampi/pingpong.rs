@@ -13,11 +13,11 @@
 //!   pingpong_send_irecv          3   Send; Irecv, Wait
 //!   pingpong_send_iprobe_recv    4   Send; Iprobe until it is there, Recv
 //!   pingpong_ssend_recv          5   Ssend; Recv
-//!   pingpong_isend_recv          6   Isend; Recv; Wait
+//!   pingpong_isend_recv          6   Isend, Wait; Recv
 //!   pingpong_bsend_recv          7   Bsend; Recv
 //!   pingpong_sendrecv            8   Sendrecv on both at once
 //!   pingpong_sendrecv_replace    9   Sendrecv_replace on both at once
-//!   pingpong_issend_recv        34   Issend; Recv; Wait
+//!   pingpong_issend_recv        34   Issend, Wait; Recv
 //!   pingpong_rsend_recv              Irecv; Send; Wait, and on rank 1 Recv; Rsend
 //! ```
 //! **Timed** (rank 0): the calls. Buffers, test data and room of buffered sends are made before.
@@ -230,7 +230,7 @@ pub(crate) trait Way: Sync + 'static {
     const N_BUFFERED: usize = 0;
     /// Mode of the sends.
     const MODE: SendMode = SendMode::Standard;
-    /// True if sends are unblocked; that of the rank that begins is waited for after its receive.
+    /// True if sends are unblocked, each waited for at once.
     const IS_UNBLOCKED: bool = false;
 
     /// Sends `message`.
@@ -270,14 +270,6 @@ pub(crate) trait Way: Sync + 'static {
     /// If the transport fails.
     #[inline]
     fn begin<T: Transport>(t: &T, ends: Ends, [message, buffer]: [&mut [u8]; 2]) -> Result<Status> {
-        if Self::IS_UNBLOCKED {
-            return t.scope(|s| {
-                let sending = s.unblocked_send_in(Self::MODE, ends.peer, ends.sent, message)?;
-                let status = Self::receive(t, ends, buffer)?;
-                sending.wait()?;
-                Ok(status)
-            });
-        }
         Self::send(t, ends, message)?;
         Self::receive(t, ends, buffer)
     }
@@ -371,7 +363,7 @@ impl Way for Bsend {
     const MODE: SendMode = SendMode::Buffered;
 }
 
-/// Unblocked sends, around the receive on the rank that begins.
+/// Unblocked sends, each waited for at once.
 pub(crate) struct Isend;
 
 impl Way for Isend {
@@ -381,7 +373,7 @@ impl Way for Isend {
     const IS_UNBLOCKED: bool = true;
 }
 
-/// Unblocked synchronous sends, around the receive on the rank that begins.
+/// Unblocked synchronous sends, each waited for at once.
 pub(crate) struct Issend;
 
 impl Way for Issend {

@@ -88,6 +88,11 @@ impl Comm {
         outcome("MPI_Unpack", code)
     }
 
+    /// A duplicate of this communicator; all ranks call it.
+    pub(crate) fn again(&self) -> Outcome<Self> {
+        self.with_kind(self.kind.clone())
+    }
+
     fn with_kind(&self, kind: Kind) -> Outcome<Self> {
         let comm = Self::duplicate(self.raw, true, kind)?;
         comm.limit_counts(self.max_count());

@@ -29,7 +29,7 @@ impl Mpi {
             let of_lane = &of_lanes[lane.number()];
             of_lane.begin_lane(lane.number(), vitals, thread_number());
             let whole = Group::whole(job_rank, *n_ranks_of_job);
-            let part = members.as_ref().map(|members| whole.part(rank, members[..].into(), 0));
+            let part = members.as_ref().map(|members| whole.part(rank, members[..].into(), (0, 0)));
             Self {
                 comm: Rc::new(comm.into_comm()),
                 library: Arc::clone(library),

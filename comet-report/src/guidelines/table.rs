@@ -232,7 +232,7 @@ pub const GUIDELINES: &[Guideline] = &[
     sum("imb/allreduce", &[same("imb/reduce"), same("imb/bcast")], Traff2010),
     sum("imb/allreduce", &[part("imb/reduce_scatter_block"), part("imb/allgather")], Hunold2016),
     sum("imb/allreduce", &[part("imb/reduce_scatter"), part("imb/allgatherv")], Hunold2018),
-    sum("imb/reduce_scatter", &[same("skampi/reduce_scatterv")], Traff2010),
+    sum("osu/reduce_scatter", &[same("skampi/reduce_scatterv")], Traff2010),
     sum("imb/reduce_scatter", &[all("imb/allreduce")], Hunold2016),
     sum("imb/reduce_scatter_block", &[all("imb/reduce"), same("imb/scatter")], Hunold2016),
     sum("imb/reduce_scatter_block", &[all("imb/allreduce")], Hunold2018),

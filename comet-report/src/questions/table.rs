@@ -62,7 +62,7 @@ pub const QUESTIONS: &[Question] = &[
     Question {
         id: "reduce-scatters",
         text: "Does a reduce_scatter beat a reduce and a scatter?",
-        kernels: &["imb/reduce_scatter", "skampi/reduce_scatterv"],
+        kernels: &["osu/reduce_scatter", "skampi/reduce_scatterv"],
         asks_fastest: false,
     },
 ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use comet_core::driver::{LoopLimits, Multiples, Rules};
+use comet_core::driver::{LoopLimits, Multiples, Rules, StopRule};
 use comet_core::kernel::Profile;
 use comet_core::topology::RankGrid;
 use comet_report::format::{FORMATS, Format};
@@ -15,9 +15,9 @@ use super::MethodArgs;
 use super::method::parse_percent;
 use super::storage::StorageArgs;
 use super::values::{
-    Binding, MeshShape, RankCounts, parse_axis, parse_binding, parse_bytes, parse_factor,
-    parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
-    parse_positive_time, parse_ranks, parse_share, parse_time, parse_unit,
+    Binding, MeshShape, RankCounts, SampleCount, parse_axis, parse_binding, parse_bytes,
+    parse_factor, parse_injection, parse_label, parse_loop_limits, parse_mesh, parse_multiples,
+    parse_positive_time, parse_ranks, parse_samples, parse_share, parse_time, parse_unit,
 };
 
 #[derive(Debug, Args)]
@@ -165,9 +165,12 @@ pub(crate) struct EffortArgs {
     /// Least pause before each case, a tenth of the samples of the case before where they took longer [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) pause: Option<Duration>,
-    /// Samples per case and series [default: until the confidence interval of the median is narrow]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_short_help = true)]
-    pub(crate) samples: Option<u32>,
+    /// Samples per case and series, or the fewest and the most under --rules skampi, as in 8..32 [default: until the confidence interval of the median is narrow]
+    #[arg(long, value_name = "N[..N]", value_parser = parse_samples, hide_short_help = true)]
+    pub(crate) samples: Option<SampleCount>,
+    /// Standard error of the mean at which a case is done under --rules skampi, in percent of the mean [default: 10]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, hide_short_help = true)]
+    pub(crate) standard_error: Option<f64>,
     /// Operations before the timed ones [default: by their time, or by the rules]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000), hide_short_help = true)]
     pub(crate) warm_up: Option<u32>,
@@ -186,6 +189,15 @@ pub(crate) struct EffortArgs {
 }
 
 impl EffortArgs {
+    /// When a case is done by the rules of `SKaMPI`.
+    pub(crate) fn stop_rule(&self) -> StopRule {
+        let by_default = StopRule::SKAMPI;
+        StopRule {
+            samples: self.samples.and_then(SampleCount::bounds).unwrap_or(by_default.samples),
+            error: self.standard_error.map_or(by_default.error, |percent| percent / 100.0),
+        }
+    }
+
     /// Limits of a loop by `rules`, if they are those of IMB.
     pub(crate) fn loop_limits(&self, rules: Rules) -> LoopLimits {
         let (multiples, completed) = (self.loop_multiples, self.loop_completed);

@@ -142,7 +142,7 @@ fn parse_sync(text: &str) -> Result<StartSync, String> {
 }
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
-    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    let number: Option<f64> = text.trim_end_matches('%').trim_end().parse().ok();
     let remedy = "not a share between 0.01 and 50 percent (write 2.5)";
     number.filter(|percent| (0.01..=50.0).contains(percent)).ok_or_else(|| remedy.to_owned())
 }
@@ -209,7 +209,7 @@ mod tests {
         for text in ["first", "last:", "last:-1", "last:1e9", ""] {
             assert!(parse_skew(text).unwrap_err().contains("write last:0.5"), "{text}");
         }
-        assert_eq!(["2.5", "2.5%"].map(parse_percent), [Ok(2.5), Ok(2.5)]);
+        assert_eq!(["2.5", "2.5%", "2.5 %"].map(parse_percent), [Ok(2.5), Ok(2.5), Ok(2.5)]);
         for text in ["0", "-1", "51", "few"] {
             assert!(parse_percent(text).unwrap_err().contains("write 2.5"), "{text}");
         }

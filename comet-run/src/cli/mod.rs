@@ -22,8 +22,8 @@ pub(crate) use files::{
     ValidateArgs,
 };
 pub(crate) use measure::{
-    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, GuidelinesArgs, HealthArgs, LaunchesArgs,
-    OPTIONAL, PlanArgs, ProgressArg, RunArgs, StudyArgs, WorldArgs, profile_name,
+    AlgorithmsArgs, CalibrateArgs, CaseArgs, CheckArgs, EffortArgs, GuidelinesArgs, HealthArgs,
+    LaunchesArgs, OPTIONAL, PlanArgs, ProgressArg, RunArgs, StudyArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
 pub(crate) use storage::StorageArgs;

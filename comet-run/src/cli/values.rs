@@ -87,6 +87,52 @@ pub(crate) fn parse_ranks(text: &str) -> Result<RankCounts, String> {
     counts.into_iter().map(count).collect::<Option<_>>().map(RankCounts).ok_or_else(remedy)
 }
 
+/// Number of samples of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SampleCount {
+    /// So many.
+    Exactly(u32),
+    /// At least the first, at most the second.
+    Within([u32; 2]),
+}
+
+impl SampleCount {
+    /// The number, if it is one.
+    pub(crate) fn exact(self) -> Option<u32> {
+        match self {
+            Self::Exactly(n) => Some(n),
+            Self::Within(_) => None,
+        }
+    }
+
+    /// The fewest and the most, if they are given.
+    pub(crate) fn bounds(self) -> Option<[u32; 2]> {
+        match self {
+            Self::Exactly(_) => None,
+            Self::Within(bounds) => Some(bounds),
+        }
+    }
+}
+
+/// The most samples of a case.
+const MAX_SAMPLES: u32 = 1_000_000;
+
+/// Reads a number of samples, or the fewest and the most of them such as `8..32`.
+pub(crate) fn parse_samples(text: &str) -> Result<SampleCount, String> {
+    let remedy = || {
+        format!("samples are 1 to {MAX_SAMPLES}, or the fewest and the most (write 100, or 8..32)")
+    };
+    let count = |text: &str| -> Result<u32, String> {
+        let n = text.trim().parse().ok().filter(|n| (1..=MAX_SAMPLES).contains(n));
+        n.ok_or_else(remedy)
+    };
+    let Some((least, most)) = text.split_once("..") else {
+        return count(text).map(SampleCount::Exactly);
+    };
+    let bounds = [count(least)?, count(most)?];
+    Some(SampleCount::Within(bounds)).filter(|_| bounds[0] <= bounds[1]).ok_or_else(remedy)
+}
+
 /// Reads a time such as `200ms`, `1m 30s` or `0`.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     if text.trim() == "0" {

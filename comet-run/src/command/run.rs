@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use comet_core::collective::Graph;
 use comet_core::definition::Definition;
-use comet_core::driver::{LoopLimits, Multiples, Settings};
+use comet_core::driver::{LoopLimits, Multiples, Rules, Settings, StopRule};
 use comet_core::kernel::{KernelInfo, Profile, refusal};
 use comet_core::layout::Layouts;
 use comet_core::sync::StartSync;
@@ -372,6 +372,7 @@ impl Runs<'_> {
             ("loop_limits", loop_limits(settings.loop_limits)),
             ("warm_up", json!(settings.warm_up)),
             ("samples", json!(settings.samples)),
+            ("stop", stop_rule(settings)),
             ("launches", json!(self.launches.n)),
             ("over_s", json!(args.plan.effort.over.map(|time| time.as_secs_f64()))),
             ("slices", json!([settings.slices.min, settings.slices.max])),
@@ -410,6 +411,13 @@ impl Runs<'_> {
 fn definitions(layouts: &[Arc<Layouts>]) -> Value {
     let all: BTreeMap<&str, &str> = layouts.iter().flat_map(|of| of.definitions()).collect();
     if all.is_empty() { Value::Null } else { json!(all) }
+}
+
+/// When a case is done by the rules of `SKaMPI`; `null` under others.
+fn stop_rule(settings: &Settings) -> Value {
+    let StopRule { samples, error } = settings.stop;
+    let is_used = settings.rules == Rules::Skampi && settings.samples.is_none();
+    if is_used { json!({"samples": samples, "error": error}) } else { Value::Null }
 }
 
 /// The limits of a loop by the rules of IMB; `null` for none.

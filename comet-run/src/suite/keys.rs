@@ -22,8 +22,9 @@ pub(super) const OF_ENTRY: [&str; 3] = ["id", "kernel", VARY];
 /// Keys of entries that `[defaults]` may have too.
 pub(super) const OF_DEFAULTS: [&str; 1] = [VARY];
 /// Keys of `[stop]`, with the options that they are; `run` is the time of all entries.
-pub(super) const OF_STOP: [(&str, &str); 6] = [
+pub(super) const OF_STOP: [(&str, &str); 7] = [
     ("samples", "samples"),
+    ("error", "standard_error"),
     ("target", "target"),
     ("launches", "launches"),
     ("case", "time"),

@@ -81,9 +81,13 @@ impl Entry {
         let text = format!("{error:#}");
         let axis = text.strip_prefix("--axis ").and_then(|rest| rest.split_once(": "));
         let of_axis = axis.and_then(|(name, rest)| Some((self.places.get(name)?, name, rest)));
-        let sentence = match of_axis {
-            Some((place, name, rest)) => format!("{place}: {name}: {rest}"),
-            None => format!("{}: {text}", self.place),
+        let option = text.strip_prefix("--").and_then(|rest| rest.split_once(' '));
+        let option = option.map(|(name, rest)| (name.replace('-', "_"), rest));
+        let of_option = option.and_then(|(key, rest)| Some((self.places.get(&key)?, key, rest)));
+        let sentence = match (of_axis, of_option) {
+            (Some((place, name, rest)), _) => format!("{place}: {name}: {rest}"),
+            (None, Some((place, key, rest))) => format!("{place}: {key} {rest}"),
+            (None, None) => format!("{}: {text}", self.place),
         };
         exit::refuse(exit::code_of(error), sentence)
     }

@@ -1,6 +1,7 @@
 //! Suite files: layers, keys, faults, and those that are built in.
 
 use clap::Parser as _;
+use comet_core::driver::StopRule;
 
 use super::*;
 use crate::backend;
@@ -57,6 +58,7 @@ fn run_args(line: &str) -> RunArgs {
     }
 }
 
+/// SK-14: default suites.
 #[test]
 fn every_built_in_file_can_be_planned() {
     let flags: Vec<OsString> = ["-t", "sim", "-n", "8"].map(Into::into).into();
@@ -111,6 +113,7 @@ fn the_effective_suite_is_a_file_that_measures_the_same_without_options() {
     check("layers", "a.toml", &files.0, "-t sim -n 4");
 }
 
+/// SK-02, SK-06 and SK-13: labels of the machine, operations before, and the time of a case.
 #[test]
 fn an_entry_is_a_command_line() {
     let text = "name = 'n'\n[machine]\nnetwork = 'ndr 200'\n[defaults]\nrules = 'osu'\nwarm_up = 5\n\
@@ -129,6 +132,25 @@ fn an_entry_is_a_command_line() {
     assert_eq!(format!("{:?}", entry.args), format!("{expected:?}"));
 }
 
+/// SK-09 and SK-42 to SK-45: the bounds of repetitions, and the standard error.
+#[test]
+fn sk_09_a_suite_stops_by_the_bounds_and_the_error_that_it_names() {
+    let text = "[defaults]\nrules = 'skampi'\n[stop]\nsamples = '8..16'\nerror = '3 %'\n\
+                [[measure]]\nkernel = 'echo'\n[[measure]]\nkernel = 'barrier'\nsamples = 5\nstandard_error = 1\n";
+    let files = Files::new("stop-rule", &[("a.toml", text)]);
+    let suite = files.read("a.toml", "-t sim -n 2").unwrap();
+    let settings = |entry: &Entry| crate::prepare::settings(&entry.args.plan, &origin(entry));
+    let [first, second] = &suite.entries[..] else { panic!("two entries") };
+    prepare(&first.args.plan, &origin(first)).unwrap();
+    assert_eq!(settings(first).stop, StopRule { samples: [8, 16], error: 0.03 });
+    let second = settings(second);
+    assert_eq!(
+        (second.samples, second.stop),
+        (Some(5), StopRule { error: 0.01, ..StopRule::SKAMPI })
+    );
+}
+
+/// SK-15
 #[test]
 fn one_axis_varies_at_a_time() {
     let text = "[[measure]]\nkernel = 'imb/bcast'\nvary = 'one'\nlength_bytes = '256,0..64Ki*2'\n\
@@ -203,8 +225,28 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("out", "[defaults]\nout = 'x'\n", "a.toml:2: 'out' is no key of [defaults]"),
     (
         "stop",
-        "[stop]\nerror = 0.03\n",
-        "a.toml:2: 'error' is no key of [stop] (it has samples, target, ",
+        "[stop]\ncut = 0.25\n",
+        "a.toml:2: 'cut' is no key of [stop] (it has samples, error, target, ",
+    ),
+    (
+        "error",
+        "[stop]\nerror = 'small'\n",
+        "a.toml:2: invalid value 'small' for standard_error: not a share between 0.01 and 50 percent",
+    ),
+    (
+        "samples",
+        "[stop]\nsamples = '8..4'\n",
+        "a.toml:2: invalid value '8..4' for samples: samples are 1 to 1000000, or the fewest and the most",
+    ),
+    (
+        "bounds",
+        "[stop]\n\nsamples = '4..8'\n[[measure]]\nkernel = 'echo'\n",
+        "a.toml:3: samples 4..8 is a rule of --rules skampi, and the rules are comet (write --rules skampi",
+    ),
+    (
+        "of-rules",
+        "[defaults]\nrules = 'imb'\nstandard_error = 3\n[[measure]]\nkernel = 'echo'\n",
+        "a.toml:3: standard_error 3 is a rule of --rules skampi, and the rules are imb",
     ),
     (
         "case",

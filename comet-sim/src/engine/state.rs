@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use comet_core::matching::Matcher;
-use comet_core::transport::{Rank, Source, Status, Tag};
+use comet_core::transport::{Rank, Source, Status, Tag, Taken};
 
 use super::short;
 
@@ -221,26 +221,30 @@ impl RankState {
     }
 }
 
-/// Which split: that of a group, by its context and its first rank, with a number.
+/// Which split: that of a group, by its serial number and its first rank, with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SplitName {
-    pub(crate) context: u32,
+    pub(crate) serial: u64,
     pub(crate) first: Rank,
     pub(crate) number: u32,
 }
 
-/// The colour and the key of one rank, its number in the group, and in the job.
+/// The colour and the key of one rank, its number in the group, and in the job, and the contexts of its groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) colour: Option<u32>,
     pub(crate) key: u64,
     pub(crate) order: Rank,
     pub(crate) rank: Rank,
+    pub(crate) taken: Taken,
 }
 
-/// The context of all parts of a split, `None` if none was left, and the ranks of the job in the part
-/// of each colour, in order.
-type Parts = (Option<u32>, HashMap<u32, Rc<[Rank]>>);
+/// A context that no rank is in, and the serial number of a group in it, if one is left.
+type Free = Option<(u32, u64)>;
+
+/// The context of all parts of a split and its serial number, `None` if none was left, and the ranks of the
+/// job in the part of each colour, in order.
+type Parts = (Free, HashMap<u32, Rc<[Rank]>>);
 
 /// One split: all that ranks ask for, and then the parts.
 #[derive(Debug, Default)]
@@ -254,7 +258,6 @@ struct Split {
 #[derive(Debug, Default)]
 pub(crate) struct Splits {
     open: HashMap<SplitName, Split>,
-    n_contexts: u32,
 }
 
 impl Splits {
@@ -270,14 +273,14 @@ impl Splits {
         name: SplitName,
         colour: Option<u32>,
         n_ranks: usize,
-    ) -> (Option<u32>, Option<Rc<[Rank]>>) {
+    ) -> (Free, Option<Rc<[Rank]>>) {
         let split = self.open.entry(name).or_default();
-        let (context, by_colour) = split.parts.get_or_insert_with(|| {
-            self.n_contexts += 1;
-            let context = Some(self.n_contexts).filter(|context| *context <= Tag::MAX_CONTEXT);
-            (context, by_colour(std::mem::take(&mut split.asked)))
+        let (free, by_colour) = split.parts.get_or_insert_with(|| {
+            let asked = std::mem::take(&mut split.asked);
+            let taken = asked.iter().fold(Taken::default(), |all, of| all.and(of.taken));
+            (taken.free(), by_colour(asked))
         });
-        let part = (*context, colour.and_then(|colour| by_colour.get(&colour)).map(Rc::clone));
+        let part = (*free, colour.and_then(|colour| by_colour.get(&colour)).map(Rc::clone));
         split.n_answered += 1;
         if split.n_answered == n_ranks {
             self.open.remove(&name);

@@ -9,10 +9,10 @@ use slab::Slab;
 use super::lock::Locks;
 use super::{Engine, TransferId, WindowId};
 
-/// Name of a window: that of a group, by its context and its first rank, with a number.
+/// Name of a window: that of a group, by its serial number and its first rank, with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WindowName {
-    pub(crate) context: u32,
+    pub(crate) serial: u64,
     pub(crate) first: Rank,
     pub(crate) number: u32,
 }

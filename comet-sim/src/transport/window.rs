@@ -55,7 +55,7 @@ impl SimWindow {
     pub(super) fn new(t: &Sim, part_bytes: usize, origin_bytes: usize) -> Result<Self> {
         let number = t.n_windows.replace(t.n_windows.get() + 1);
         let (part, origin) = (t.message_buffer(part_bytes)?, t.message_buffer(origin_bytes)?);
-        let name = WindowName { context: t.group.context(), first: t.group.global(0), number };
+        let name = WindowName { serial: t.group.serial(), first: t.group.global(0), number };
         let ranks = || (0..t.n_ranks()).map(|rank| t.group.global(rank)).collect();
         let id = t.engine.borrow_mut().windows.join(name, t.rank(), part, ranks);
         let id = id.ok_or_else(|| {

@@ -51,6 +51,7 @@ mod tests {
         readings.iter().map(|reading| reading.size).collect()
     }
 
+    /// SK-51, SK-52 and SK-54: errors by both neighbours or the one there is, and the worst segment halved.
     #[test]
     fn twelve_sizes_follow_as_worked_by_hand() {
         // Of the segment b..c: key = min(|D2|/t_c, |D1|/t_b, width/m_b), with D2 from the line
@@ -78,6 +79,7 @@ mod tests {
         assert_eq!(sequence(&expected[..5], limits), expected);
     }
 
+    /// SK-51 and SK-53: the width of a segment bounds its error, and the worst one ends the search.
     #[test]
     fn a_jump_is_cornered_to_the_relative_width_of_eps_and_no_more() {
         let limits = Limits { eps: 0.1, ..Limits::default() };

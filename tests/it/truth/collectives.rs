@@ -204,6 +204,17 @@ fn broadcast_along_a_binomial_tree_takes_its_depth() {
     });
 }
 
+/// Each rank sends to its first child, and `d` later to its second one, which is the later on each level of a
+/// full tree of `P = 2^(k + 1) - 1` ranks.
+///
+/// `T = k (d(n) + m(n))`
+#[test]
+fn broadcast_along_a_binary_tree_takes_its_second_children() {
+    check((Kind::Broadcast, "binary"), &[3, 7, 15, 31], any, |of, n_ranks, n| {
+        log(n_ranks) * (of.next(n) + of.message(n))
+    });
+}
+
 /// Parts of `n / P` bytes go down the binomial tree, half of what is left each time, and then `P - 1`
 /// steps around a ring. In a step a rank is `s + r` after its own last step or `m` after that of its
 /// neighbour, so the latest of the ring comes from the latest of the tree, `P - 1` messages later.

@@ -128,6 +128,7 @@ const BARRIER: &[Algorithm] = &[
 const BROADCAST: &[Algorithm] = &[
     algorithm("linear", "the root sends to each rank", Nothing, rooted::linear_broadcast),
     algorithm("binomial", "along a binomial tree", Nothing, rooted::binomial_broadcast),
+    algorithm("binary", "along a binary tree: rank r sends to 2r+1, then to 2r+2", Nothing, rooted::binary_broadcast),
     algorithm("chain", "segments of 64 KiB from rank to rank", Nothing, rooted::chain_broadcast),
     algorithm("scatter_doubling", "parts down a binomial tree, gathered by recursive doubling", PowerOfTwo, rooted::scatter_doubling),
     algorithm("scatter_ring", "parts down a binomial tree, gathered along a ring", Nothing, rooted::scatter_ring),

@@ -90,6 +90,18 @@ pub(super) fn binomial_broadcast(p: &mut Planner<'_>) {
     broadcast(p, p.call.root(), p.output());
 }
 
+pub(super) fn binary_broadcast(p: &mut Planner<'_>) {
+    let (root, message) = (p.call.root(), p.output());
+    let relative = relative(p, root);
+    if relative > 0 {
+        p.recv_alone(absolute(p, root, (relative - 1) / 2), message);
+    }
+    let n = p.n_ranks;
+    for child in [2 * relative + 1, 2 * relative + 2].into_iter().filter(|child| *child < n) {
+        p.send_alone(absolute(p, root, child), message);
+    }
+}
+
 /// Each rank receives a segment while it sends the one before.
 pub(super) fn chain_broadcast(p: &mut Planner<'_>) {
     let (root, message) = (p.call.root(), p.output());

@@ -13,6 +13,9 @@ pub(super) struct Function {
     pub(super) algorithm: &'static str,
 }
 
+/// Keys of an entry with their values.
+pub(super) type Keys = Vec<(&'static str, String)>;
+
 /// Start of the aliases, which a type's number or a function's name follows.
 const ALIAS: &str = "SKaMPI:";
 /// Start of the names of functions in some of them.
@@ -38,11 +41,9 @@ const TYPES: &[(&str, u32)] = &[
 
 /// Functions of scripts by hand that an algorithm of a collective is.
 const ALGORITHMS: &[(&str, &str, &str)] = &[
-    ("Bcast_using_Send_Recv", "imb/bcast", "linear"),
+    ("Bcast_using_Send_Recv", "imb/bcast", "binary"),
     ("Alltoall_using_Isend_Irecv", "imb/alltoall", "linear"),
     ("Alltoallv_using_Isend_Irecv", "imb/alltoallv", "linear"),
-    // Its count is that of the vector which is shared out; that of type 44 is of a part.
-    ("Reduce_Scatterv", "osu/reduce_scatter", "reduce_scatterv"),
 ];
 
 impl Function {
@@ -77,12 +78,34 @@ impl Function {
 
     /// True if it runs on two ranks.
     pub(super) fn is_of_pair(&self) -> bool {
-        self.info.participants == Participants::Pair
+        self.info.participants == Participants::Pair || self.info.n_ranks == Some(2)
     }
 
     /// True if its first two arguments are a count and a datatype.
     pub(super) fn has_length(&self) -> bool {
         self.has(LENGTH_BYTES.name)
+    }
+
+    /// `keys` with the delay and without the puts that the numbers of a script behind its datatype ask for:
+    /// those of windows are an assertion, whether to put, and a delay.
+    ///
+    /// # Errors
+    /// One sentence for a call without the put that its kernel has.
+    pub(super) fn with_puts(&self, numbers: &[f64], mut keys: Keys) -> Result<Keys, String> {
+        match (self.info.id().as_str(), numbers) {
+            ("skampi/win_complete" | "skampi/win_wait", [_, puts, delay @ ..]) => {
+                if *puts == 0.0 {
+                    keys.retain(|(key, _)| *key != LENGTH_BYTES.name);
+                    keys.push((LENGTH_BYTES.name, "0".to_owned()));
+                }
+                keys.extend(delay.first().map(|us| ("delay_us", format!("{us:.0}"))));
+            }
+            ("skampi/win_fence_close" | "skampi/win_fence_both", [.., 0.0]) => {
+                return Err("a fence without a put before".into());
+            }
+            _ => (),
+        }
+        Ok(keys)
     }
 
     /// True if the kernel varies the axis `name`.
@@ -125,10 +148,10 @@ mod tests {
     #[test]
     fn types_and_functions_have_the_kernels_that_name_them() {
         let of_type = |number| Function::of_type(number).map(|of| of.info.id());
-        for number in (1..=21).chain(23..=28).chain(33..=46) {
+        for number in (1..=28).chain(33..=46) {
             assert!(of_type(number).is_some(), "type {number}");
         }
-        assert_eq!([22, 29, 47].map(of_type), [None, None, None]);
+        assert_eq!([29, 47].map(of_type), [None, None]);
         assert_eq!(of_type(38).as_deref(), Some("osu/reduce_scatter"));
         for (name, number) in TYPES {
             let of_script = Function::of_script(name).map(|of| of.info.id());

@@ -9,6 +9,8 @@ mod skm;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use comet_core::driver::StopRule;
+
 use crate::exit;
 
 /// A suite file in the making.
@@ -18,6 +20,8 @@ pub(crate) struct Imported {
     labels: Vec<(String, String)>,
     /// Keys of `[defaults]` beside the rules.
     defaults: Vec<(String, String)>,
+    /// Keys of `[stop]`.
+    stop: Vec<(&'static str, String)>,
     entries: Vec<Translated>,
     /// Parts without an equal, each with its file and line.
     pub(crate) notes: Vec<String>,
@@ -29,6 +33,30 @@ struct Translated {
     id: String,
     kernel: String,
     keys: Vec<(&'static str, String)>,
+}
+
+/// The bounds of repetitions and the standard error at which a measurement ends, where they are set.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Bounds {
+    samples: [Option<f64>; 2],
+    /// Relative to the mean.
+    error: Option<f64>,
+}
+
+impl Bounds {
+    /// The values of `samples` and of the standard error in percent that a suite file has for them, under
+    /// the names of their keys.
+    fn keys(self, of_error: &'static str) -> Vec<(&'static str, String)> {
+        let mut keys = Vec::new();
+        if self.samples != [None; 2] {
+            let [least, most] = StopRule::SKAMPI.samples.map(f64::from);
+            let least = self.samples[0].unwrap_or(least.min(self.samples[1].unwrap_or(least)));
+            let most = self.samples[1].unwrap_or(most).max(least);
+            keys.push(("samples", format!("{least:.0}..{most:.0}")));
+        }
+        keys.extend(self.error.map(|error| (of_error, format!("{}", 100.0 * error))));
+        keys
+    }
 }
 
 impl Imported {
@@ -72,6 +100,7 @@ impl Imported {
         table("[machine]", &mut self.labels.iter().map(|(key, value)| (&**key, &**value)));
         let defaults = self.defaults.iter().map(|(key, value)| (&**key, &**value));
         table("[defaults]", &mut [("rules", "skampi")].into_iter().chain(defaults));
+        table("[stop]", &mut self.stop.iter().map(|(key, value)| (*key, &**value)));
         for entry in &self.entries {
             let keys = entry.keys.iter().map(|(key, value)| (*key, &**value));
             let head = [("id", &*entry.id), ("kernel", &*entry.kernel)];

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
 use super::functions::{Function, OPERATORS};
-use super::{Imported, Translated};
+use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
 use crate::prepare;
 
 /// Size of the buffer where a script sets none, in bytes.
 const BUFFER_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+/// No hints for a window.
+const NO_INFO: &str = "MPI_INFO_NULL";
 /// The most files that include each other.
 const MAX_DEPTH: usize = 10;
 
@@ -21,6 +23,9 @@ struct Reader {
     /// Name of the measurement that is being read.
     measurement: Option<String>,
     buffer_bytes: f64,
+    /// The bounds that the script has set, and those where it first measured.
+    bounds: Bounds,
+    first_bounds: Option<Bounds>,
     /// The file, as notes call it, and its folder.
     file: String,
     folder: PathBuf,
@@ -34,11 +39,14 @@ pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
         names: Names::new(),
         measurement: None,
         buffer_bytes: BUFFER_BYTES,
+        bounds: Bounds::default(),
+        first_bounds: None,
         file: String::new(),
         folder: PathBuf::new(),
         depth: 0,
     };
     reader.read(path)?;
+    reader.imported.stop = reader.first_bounds.unwrap_or_default().keys("error");
     Ok(reader.imported)
 }
 
@@ -138,6 +146,8 @@ impl Reader {
                     {
                         self.buffer_bytes = *bytes;
                     }
+                    (_, Some(Ok(Value::Counts(Counts::One(number)))))
+                        if self.bounds(word, *number) => {}
                     _ => self
                         .note(line, format_args!("{word}, which the rules decide or nothing does")),
                 }
@@ -148,6 +158,18 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Takes in a bound or the error that the function `word` sets; `false` for another function.
+    fn bounds(&mut self, word: &str, number: f64) -> bool {
+        let place = match word {
+            "set_min_repetitions" => &mut self.bounds.samples[0],
+            "set_max_repetitions" => &mut self.bounds.samples[1],
+            "set_max_relative_standard_error" => &mut self.bounds.error,
+            _ => return false,
+        };
+        *place = Some(number);
+        true
     }
 
     /// A loop, whose variable is a list of values within it.
@@ -228,7 +250,10 @@ impl Reader {
             return;
         };
         match self.keys(&function, ranks, arguments) {
-            Ok(keys) => {
+            Ok(mut keys) => {
+                if *self.first_bounds.get_or_insert(self.bounds) != self.bounds {
+                    keys.extend(self.bounds.keys("standard_error"));
+                }
                 let id = self.measurement.clone().unwrap_or(name);
                 self.imported.push(Translated { id, kernel: function.info.id(), keys });
                 if function.is_of_pair() {
@@ -279,8 +304,16 @@ impl Reader {
             let axis = if axes.contains("element") { "element" } else { "datatype" };
             keys.push((axis, name.to_owned()));
         }
-        for operator in arguments.flatten() {
-            let Value::Name(name) = operator else { continue };
+        let mut numbers = Vec::new();
+        for argument in arguments.flatten() {
+            let name = match argument {
+                Value::Name(name) if name != NO_INFO => name,
+                Value::Counts(Counts::One(number)) => {
+                    numbers.push(number);
+                    continue;
+                }
+                _ => continue,
+            };
             let known = OPERATORS.iter().find(|(of_mpi, _)| *of_mpi == name);
             match known.filter(|_| axes.contains("operator")) {
                 Some((_, "sum")) => (),
@@ -288,7 +321,7 @@ impl Reader {
                 None => return Err(format!("the argument {name}")),
             }
         }
-        Ok(keys)
+        function.with_puts(&numbers, keys)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::functions::Function;
-use super::{Imported, Translated};
+use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
 
 /// Keys of the preamble, and the labels that they are.
@@ -83,7 +83,10 @@ fn preamble(pair: &str, file: &str, line: usize, imported: &mut Imported) {
 }
 
 /// Keys of a suite that are translated.
-const READ: [&str; 9] = [
+const READ: [&str; 12] = [
+    "Min_Repetition",
+    "Max_Repetition",
+    "Standard_error",
     "Type",
     "Variation",
     "Scale",
@@ -136,6 +139,9 @@ impl Suite {
         if let Some(unit) = self.value("Multiple_of").filter(|unit| *unit != "1") {
             keys.push(("unit", unit.to_owned()));
         }
+        let number = |key| self.value(key).and_then(|value| value.parse().ok());
+        let samples = ["Min_Repetition", "Max_Repetition"].map(number);
+        keys.extend(Bounds { samples, error: number("Standard_error") }.keys("standard_error"));
         for (line, key, value) in &self.keys {
             if !READ.contains(&&**key) && !OPEN.contains(&&**value) {
                 imported.note(file, *line, format_args!("{key} = {value}, which the rules decide"));

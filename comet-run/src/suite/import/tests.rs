@@ -37,6 +37,8 @@ const MORE: &str = "begin measurement \"more\"\nmeasure comm(n) : Barrier()\nend
 const SCRIPT: &str = "\
 # a comment
 set_min_repetitions(8)
+set_max_nr_node_times(4)
+set_max_relative_standard_error(0.03)
 set_skampi_buffer(64kb)
 dt = MPI_INT
 n = get_np()
@@ -50,6 +52,7 @@ begin measurement \"ranks\"
   for procs = 2 to n do
     measure comm(procs) : Reduce(2*32, MPI_DOUBLE, MPI_MAX, 0)
     measure comm(procs) : Comm_dup()
+    measure comm(procs) : Comm_fork()
   od
 end measurement
 @include \"more.inc\"
@@ -59,6 +62,7 @@ fi
 pair = comm2_max_latency_with_root()
 for count in [1, 8, 1kb] do measure pair : Pingpong_Ssend_Recv(count, MPI_CHAR, 0, 1) od
 for i = 1 to 8 step *1.5 do
+  set_max_repetitions(16)
   measure all : Bcast(i*count, dt, 0)
   measure all : Scan(i, dt, MPI_SUM)
 od
@@ -72,23 +76,33 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
         [
             "lengths: imb/bcast datatype=int length_bytes=4..65536*sqrt2 procs=max",
             "ranks: imb/reduce element=double length_bytes=512 operator=max procs=2..max",
+            "ranks-2: skampi/comm_dup procs=2..max",
             "more: comet/barrier procs=max",
             "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 procs=2",
             "Scan: imb/scan element=int length_bytes=4,8,12,20,32 procs=max",
         ]
     );
     let notes = [
-        "a.ski:2: set_min_repetitions, which the rules decide or nothing does",
-        "a.ski:15: Comm_dup, for which no kernel stands",
-        "a.ski:19: a branch (if), which a suite file does not have",
-        "a.ski:23: a pair of ranks, which is rank 0 and a neighbour here",
-        "a.ski:25: Bcast: 'count', which has no value",
+        "a.ski:3: set_max_nr_node_times, which the rules decide or nothing does",
+        "a.ski:18: Comm_fork, for which no kernel stands",
+        "a.ski:22: a branch (if), which a suite file does not have",
+        "a.ski:26: a pair of ranks, which is rank 0 and a neighbour here",
+        "a.ski:29: Bcast: 'count', which has no value",
     ];
     assert_eq!(found.notes, notes);
+    assert_eq!(found.stop, [("samples", "8..32".into()), ("error", "3".into())]);
+    let last = &found.entries.last().unwrap().keys;
+    assert_eq!(
+        last[last.len() - 2..],
+        [("samples", "8..16".into()), ("standard_error", "3".into())]
+    );
 }
 
 const PARAMETERS: &str = "\
 @MACHINE Cray T3E
+@MEMORY 4096
+@OUTFILE t3e.out
+@BASETYPE1 MPI_INT
 @CACHEWARMUP 5
 @POSTPROC yes
 @MEASUREMENTS
@@ -100,17 +114,21 @@ MPI_Bcast-length
   Start_Argument = 0;
   End_Argument = Max_Value;
   Stepwidth = 1.414213562;
-  Max_Repetition = 32;
-  Standard_error = Default_Value;
+  Max_Repetition = 40;
+  Min_Repetition = Default_Value;
+  Standard_error = 0.05;
+  Cut_Quantile = 0.1;
 }
 gatherv {
-  Type = 46; Variation = Nodes; Scale = Fixed_linear; Default_Message_length = 128;
+  Type = 46; Variation = Nodes; Scale = Fixed_linear; Default_Message_length = 128; Multiple_of = 8; Node_Times = yes; Min_Repetition = Invalid_Value;
 }
 worker { Type = 12; Variation = Chunks; }
 bcast { Type = 17; Variation = Chunks; }
-type { Type = 22; }
+type { Type = 29; }
 ";
 
+/// SK-02 to SK-04, SK-06, SK-08 to SK-12: the preamble, and the keys of a suite; what is none of ours (SK-05, SK-07) is
+/// refused by its line.
 #[test]
 fn a_parameter_file_becomes_entries() {
     let (found, entries) = imported("a.skm", PARAMETERS);
@@ -123,12 +141,22 @@ fn a_parameter_file_becomes_entries() {
         ]
     );
     assert_eq!(found.labels, [("machine".into(), "Cray T3E".into())]);
-    assert_eq!(found.defaults, [("warm_up".into(), "5".into())]);
+    assert_eq!(
+        found.defaults,
+        [("mem", "4096Ki"), ("warm_up", "5")].map(|(k, v)| (k.into(), v.into()))
+    );
+    assert!(found.entries[1].keys.contains(&("unit", "8".into())), "{:?}", found.entries[1].keys);
+    let of_first = &found.entries[0].keys;
+    for (key, value) in [("samples", "8..40"), ("standard_error", "5")] {
+        assert!(of_first.contains(&(key, value.into())), "{of_first:?}");
+    }
     let notes = [
-        "a.skm:3: @POSTPROC, which no key of a suite file is",
-        "a.skm:13: Max_Repetition = 32, which the rules decide",
-        "a.skm:20: bcast: variation Chunks",
-        "a.skm:21: type 22 of type, for which no kernel stands",
+        "a.skm:3: @OUTFILE, which no key of a suite file is",
+        "a.skm:4: @BASETYPE1, which no key of a suite file is",
+        "a.skm:6: @POSTPROC, which no key of a suite file is",
+        "a.skm:19: Cut_Quantile = 0.1, which the rules decide",
+        "a.skm:25: bcast: variation Chunks",
+        "a.skm:26: type 29 of type, for which no kernel stands",
     ];
     assert_eq!(found.notes, notes);
 }
