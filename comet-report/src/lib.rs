@@ -53,6 +53,7 @@ mod raw;
 pub mod read;
 pub mod record;
 pub mod recorder;
+pub mod redact;
 pub mod report;
 pub mod runs;
 pub mod sink;

@@ -178,8 +178,13 @@ pub struct Problem {
 /// # Errors
 /// If the file cannot be read.
 pub fn validate(path: &Path) -> Result<Validation, ReadError> {
+    Ok(validate_text(&read(path)?))
+}
+
+/// Checks every line of `text` in the same way.
+pub fn validate_text(text: &[u8]) -> Validation {
     let mut checker = Checker::default();
-    for line in lines(&read(path)?) {
+    for line in lines(text) {
         match line.record {
             Ok(record) => checker.record(line.number, &record),
             Err(_) if line.lacks_newline => (),
@@ -190,7 +195,7 @@ pub fn validate(path: &Path) -> Result<Validation, ReadError> {
     for run in &mut validation.runs {
         run.is_replaced = run.run_id.as_ref().is_some_and(|id| attempts.replaced.contains(id));
     }
-    Ok(validation)
+    validation
 }
 
 /// Follows the order rules through a file.

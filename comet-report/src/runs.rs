@@ -33,7 +33,7 @@ const NAMES: [&str; 2] = ["name", "machine"];
 
 impl RunRecords {
     /// The user's name of the run.
-    pub(crate) fn label(&self) -> Option<String> {
+    pub fn label(&self) -> Option<String> {
         let labels = &self.run.as_ref()?.labels;
         NAMES.iter().find_map(|name| labels.get(*name).cloned())
     }

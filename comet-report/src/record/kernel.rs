@@ -141,7 +141,7 @@ impl KernelFacts {
     }
 
     /// Names of the axes of amounts of data.
-    pub(crate) fn sizes(&self) -> impl Iterator<Item = &str> {
+    pub fn sizes(&self) -> impl Iterator<Item = &str> {
         let is_size = |axis: &&AxisFacts| {
             matches!(axis.kind, kernel::AxisKind::Size | kernel::AxisKind::Side)
         };

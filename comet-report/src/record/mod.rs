@@ -23,8 +23,8 @@ pub use launches::*;
 pub use machine::*;
 pub use model::*;
 pub use outcome::{Failure, Measured, Numbers, Outcome};
-pub(crate) use params::{BUFFERS, CONTIGUOUS, GRAPH, LAYOUT, MESH, RANKS, buffers, graph, layouts};
-pub use params::{Param, Params};
+pub(crate) use params::{BUFFERS, CONTIGUOUS, GRAPH, LAYOUT, buffers, graph, layouts};
+pub use params::{MESH, Param, Params, RANKS};
 pub use point::*;
 pub use run::*;
 pub use unit::*;
@@ -234,7 +234,8 @@ impl PointCounts {
 }
 
 /// Name of a value of an enumeration, as in the record.
-pub(crate) struct Name<T>(pub(crate) T);
+#[derive(Clone, Copy, Debug)]
+pub struct Name<T>(pub T);
 
 impl<T: Serialize> fmt::Display for Name<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -121,7 +121,7 @@ impl Point {
 
     /// The 95 % interval of the figure to quote: of any from launch to launch, of the median alone
     /// within a launch.
-    pub(crate) fn interval_ns(&self) -> Option<[f64; 2]> {
+    pub fn interval_ns(&self) -> Option<[f64; 2]> {
         if self.launches.is_some() {
             let interval = self.quality()?.interval_ns.as_ref()?;
             return Some([interval.low, interval.high]);

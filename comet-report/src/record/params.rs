@@ -14,7 +14,7 @@ use crate::fingerprint::sha256_hex;
 pub struct Params(pub Vec<(String, Param)>);
 
 /// Name of the parameter with the number of ranks, which is no axis of a kernel.
-pub(crate) const RANKS: &str = "procs";
+pub const RANKS: &str = "procs";
 /// Name of the parameter with the mode of the buffers, which is there if it is not the default.
 pub(crate) const BUFFERS: &str = "buffers";
 /// Name of the parameter with a word for the graph of neighbours, which is there if the user gave one.
@@ -24,7 +24,7 @@ pub(crate) const LAYOUT: &str = "layout";
 /// The layout without gaps.
 pub(crate) const CONTIGUOUS: &str = "contiguous";
 /// Names of the parameters with the numbers of rows and columns of the mesh.
-pub(crate) const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
+pub const MESH: [&str; 2] = ["mesh_rows", "mesh_cols"];
 
 /// The mode of the buffers in the settings `config` of a run, if it is not the default.
 pub(crate) fn buffers(config: &BTreeMap<String, serde_json::Value>) -> Option<String> {
@@ -52,12 +52,12 @@ impl Params {
     }
 
     /// The number of ranks.
-    pub(crate) fn ranks(&self) -> Option<u64> {
+    pub fn ranks(&self) -> Option<u64> {
         self.number(RANKS)
     }
 
     /// The parameters but for those in `names`.
-    pub(crate) fn without(&self, names: &[&str]) -> Self {
+    pub fn without(&self, names: &[&str]) -> Self {
         let is_kept = |(name, _): &&(String, Param)| !names.contains(&name.as_str());
         Self(self.0.iter().filter(is_kept).cloned().collect())
     }

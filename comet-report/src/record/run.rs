@@ -114,7 +114,12 @@ impl Transport {
 
     /// The level of threads at which the backend was started, if it has such levels (`single`).
     pub fn thread_level(&self) -> Option<&str> {
-        self.facts.get(self.backend.as_ref()?)?.get("thread_level")?.as_str()
+        self.fact("thread_level")
+    }
+
+    /// The fact `name` that the backend states about itself, where it is a text.
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.get(self.backend.as_ref()?)?.get(name)?.as_str()
     }
 
     /// Name of the backend for people.

@@ -63,13 +63,8 @@ fn facts(run: &Run) -> Vec<String> {
 /// The backend with what it runs on: the MPI library or the simulated machine, where it says.
 fn transport(run: &Run) -> String {
     let backend = run.transport.name();
-    let detail = ["library", "machine"].into_iter().find_map(|name| transport_fact(run, name));
+    let detail = ["library", "machine"].into_iter().find_map(|name| run.transport.fact(name));
     detail.map_or_else(|| backend.to_owned(), |detail| format!("{backend}: {detail}"))
-}
-
-/// The fact `name` that the backend of `run` gives about itself.
-pub(super) fn transport_fact<'a>(run: &'a Run, name: &str) -> Option<&'a str> {
-    run.transport.facts.get(run.transport.name())?.get(name)?.as_str()
 }
 
 /// A date of the record to the second (`2026-11-22 06:30:55 UTC`); anything else as it is.

@@ -163,8 +163,7 @@ const MACHINE_OF_THESIS: &str = "ipsc860";
 
 /// True if `run` simulates the machine of the thesis.
 fn is_of_thesis(run: &RunRecords) -> bool {
-    let machine = |run: &Run| header::transport_fact(run, "machine").map(str::to_owned);
-    let machine = run.run.as_deref().and_then(machine);
+    let machine = run.run.as_deref().and_then(|run| run.transport.fact("machine"));
     machine.is_some_and(|name| name.starts_with(MACHINE_OF_THESIS))
 }
 
@@ -205,9 +204,13 @@ fn footer(content: &Content<'_>) -> Html {
     tag("footer", tag("p", format!("Made by comet-run {version} of {made_of}.")))
 }
 
+/// Content policy of every page: its own styles and scripts, and nothing else.
+pub fn policy() -> String {
+    policy::policy(&[&plot::css(), STYLE], &[plot::script(), SCRIPT])
+}
+
 fn page(title: &str, body: Html) -> String {
-    let figures = plot::css();
-    let policy = policy::policy(&[&figures, STYLE], &[plot::script(), SCRIPT]);
+    let (figures, policy) = (plot::css(), policy());
     let style = |id: &str, text: &str| element("style", &[("id", id)], Html::trusted(text));
     let script = |text: &str| tag("script", Html::trusted(text));
     let head = Html::trusted("<meta charset=\"utf-8\">\n")

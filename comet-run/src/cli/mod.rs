@@ -2,9 +2,13 @@
 //!
 //! No file here names a command or a backend.
 
+#[cfg(feature = "db")]
+mod db;
 mod files;
 mod measure;
 mod method;
+#[cfg(not(feature = "db"))]
+mod no_db;
 mod storage;
 mod suite;
 pub(crate) mod values;
@@ -16,6 +20,11 @@ use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcom
 
 use crate::catalogue;
 use crate::exit;
+#[cfg(feature = "db")]
+pub(crate) use db::{
+    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, ServeArgs,
+    SubmitArgs, TokenCommand,
+};
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,
     ListArgs, MachinesArgs, MergeArgs, PlotArgs, PlotFormat, ReportArgs, ReproduceArgs, ShowArgs,
@@ -26,6 +35,10 @@ pub(crate) use measure::{
     LaunchesArgs, OPTIONAL, PlanArgs, ProgressArg, RunArgs, StudyArgs, WorldArgs, profile_name,
 };
 pub(crate) use method::MethodArgs;
+#[cfg(not(feature = "db"))]
+pub(crate) use no_db::NoDbArgs;
+#[cfg(not(feature = "db"))]
+pub(crate) use no_db::{NoDbArgs as DbArgs, NoDbArgs as ServeArgs, NoDbArgs as SubmitArgs};
 pub(crate) use storage::StorageArgs;
 pub(crate) use suite::{JournalArgs, SuiteCommand, SuiteImportArgs, SuiteRunArgs};
 
@@ -175,6 +188,20 @@ pub(crate) enum Command {
     /// Convert the output of another benchmark into a result file
     #[command(after_help = "Example:\n  comet-run import auto osu.txt -o osu.jsonl")]
     Import(ImportArgs),
+    /// Keep result files in a database: add, list, reindex, tokens, backup
+    #[command(after_help = "Example:\n  comet-run db add results a.jsonl b.jsonl")]
+    #[cfg_attr(not(feature = "db"), command(hide = true))]
+    Db(DbArgs),
+    /// Serve the pages of a database
+    #[command(after_help = "Example:\n  comet-run serve results")]
+    #[cfg_attr(not(feature = "db"), command(hide = true))]
+    Serve(ServeArgs),
+    /// Submit a result file to a database
+    #[command(
+        after_help = "Example:\n  comet-run submit a.jsonl --to https://results.example --yes"
+    )]
+    #[cfg_attr(not(feature = "db"), command(hide = true))]
+    Submit(SubmitArgs),
     /// Print the page of a kernel, or the help of a subcommand
     #[command(after_help = "Example:\n  comet-run help echo")]
     Help(HelpArgs),

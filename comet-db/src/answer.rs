@@ -1,0 +1,102 @@
+//! Answers as JSON: of the API, and of `db list --json`. What is missing is `null`.
+
+use serde_json::{Value, json};
+
+use crate::card::time_text;
+use crate::index::{MachineUse, SeriesUse};
+use crate::rows::{LabelRow, MachineRow, PointRow, RunRow};
+
+/// `run` with its machine and labels.
+pub fn run(run: &RunRow, machine: &MachineRow, labels: &[LabelRow]) -> Value {
+    let labels = labels.iter().map(|label| (label.name.clone(), Value::from(label.value.clone())));
+    json!({
+        "id": run.id.to_string(),
+        "file": run.blob.to_string(),
+        "run_id": run.uuid,
+        "started_at": time_text(run.started_ms),
+        "machine": machine.name,
+        "machine_id": machine.id.to_string(),
+        "cpu": machine.cpu,
+        "site": machine.site,
+        "title": run.title,
+        "program": run.program,
+        "backend": run.backend,
+        "mpi": run.mpi,
+        "network": run.network,
+        "ranks": run.ranks,
+        "nodes": run.nodes,
+        "fingerprint": run.fingerprint,
+        "ending": run.ending,
+        "verdict": run.verdict,
+        "points": {
+            "ok": run.n_ok,
+            "skipped": run.n_skipped,
+            "failed": run.n_failed,
+            "check_failed": run.n_check_failed,
+        },
+        "received_at": time_text(run.received_ms),
+        "submitter": run.submitter,
+        "state": run.state.name(),
+        "labels": labels.collect::<serde_json::Map<_, _>>(),
+    })
+}
+
+/// A machine with its runs.
+pub fn machine(of: &MachineUse) -> Value {
+    json!({
+        "id": of.machine.id.to_string(),
+        "name": of.machine.name,
+        "cpu": of.machine.cpu,
+        "site": of.machine.site,
+        "runs": of.n_runs,
+        "latest": time_text(of.latest_ms),
+    })
+}
+
+/// A curve of a run.
+pub fn series(of: &SeriesUse) -> Value {
+    json!({
+        "id": of.series.id.to_string(),
+        "run": of.run.to_string(),
+        "suite": of.series.suite,
+        "kernel": of.series.kernel,
+        "variant": of.series.variant,
+        "class": of.series.class,
+        "quantity": of.series.quantity,
+        "definition": of.series.definition,
+        "rank_stat": of.series.rank_stat,
+        "quote": of.series.quote,
+        "params": of.series.params,
+        "x": of.series.x,
+        "x_unit": of.series.x_unit,
+        "points": of.n_points,
+        "x_range": [of.least_x, of.most_x],
+        "procs_range": [of.least_procs, of.most_procs],
+    })
+}
+
+/// A point.
+pub fn point(of: &PointRow) -> Value {
+    json!({
+        "run": of.run.to_string(),
+        "series": of.series.to_string(),
+        "x": of.x,
+        "procs": of.procs,
+        "key": of.key,
+        "status": of.status,
+        "n": of.n,
+        "quoted_ns": of.quoted_ns,
+        "interval_ns": of.low_ns.zip(of.high_ns).map(|(low, high)| [low, high]),
+        "min_ns": of.min_ns,
+        "p25_ns": of.p25_ns,
+        "median_ns": of.median_ns,
+        "p75_ns": of.p75_ns,
+        "p90_ns": of.p90_ns,
+        "p99_ns": of.p99_ns,
+        "max_ns": of.max_ns,
+        "mean_ns": of.mean_ns,
+        "stddev_ns": of.stddev_ns,
+        "bytes_per_s": of.bytes_per_s,
+        "launches_ns": of.launches(),
+    })
+}

@@ -1,0 +1,318 @@
+//! Result files as immutable blobs, each named by the SHA-256 of its bytes.
+//!
+//! The bytes are those of the file as it was given, unpacked: it has been validated, and any other form
+//! would be another file than the submitter's. A blob lies packed in `data/ab/abcd….jsonl.gz`, its card in
+//! `data/ab/abcd….json`; files that are being written lie in `data/tmp`. A name appears by `rename` once
+//! its bytes are on the disk, so that no reader ever sees a part.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::Error;
+use crate::card::Card;
+use crate::id::BlobId;
+
+/// End of the names of blobs.
+const PACKED: &str = ".jsonl.gz";
+/// End of the names of cards.
+const CARD: &str = ".json";
+/// Age of a file that was being written, from which nobody writes it any more.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+/// Remedy for a folder that cannot be written.
+const FREE: &str = "free some space, or see to its permissions";
+
+/// The blobs of one database.
+#[derive(Clone, Debug)]
+pub struct Blobs {
+    folder: PathBuf,
+}
+
+/// A blob that is on the disk under another name, which goes with this value.
+#[derive(Debug)]
+pub struct Staged<'a> {
+    blobs: &'a Blobs,
+    id: BlobId,
+    path: PathBuf,
+}
+
+impl Blobs {
+    /// The blobs in the folder `data` of the database in `folder`, which is made if need be. Parts of files
+    /// that are older than a day are removed.
+    ///
+    /// # Errors
+    /// If the folder cannot be made or read.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let blobs = Self { folder: folder.join("data") };
+        let parts = blobs.parts();
+        fs::create_dir_all(&parts).map_err(Error::io("make", &parts, FREE))?;
+        let is_abandoned = |path: &Path| {
+            let changed = path.metadata().and_then(|data| data.modified());
+            changed.is_ok_and(|time| {
+                SystemTime::now().duration_since(time).is_ok_and(|age| age > ABANDONED)
+            })
+        };
+        for path in entries(&parts)?.into_iter().filter(|path| is_abandoned(path)) {
+            // Another process may have been faster.
+            drop(fs::remove_file(path));
+        }
+        Ok(blobs)
+    }
+
+    /// Writes `bytes` to the disk, packed, but not under their name yet.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn stage(&self, bytes: &[u8]) -> Result<Staged<'_>, Error> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        let packed = packed.write_all(bytes).and_then(|()| packed.finish());
+        let packed = packed.map_err(Error::io("pack", &self.folder, FREE))?;
+        Ok(Staged { blobs: self, id: BlobId::of(bytes), path: self.write_part(&packed)? })
+    }
+
+    /// True if there is a blob `id`.
+    pub fn contains(&self, id: BlobId) -> bool {
+        self.path(id, PACKED).is_file()
+    }
+
+    /// The file of the blob `id`, packed by gzip.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn packed(&self, id: BlobId) -> Result<File, Error> {
+        let path = self.path(id, PACKED);
+        File::open(&path).map_err(Error::io("read", path, "see comet-run db reindex"))
+    }
+
+    /// The bytes of the blob `id`.
+    ///
+    /// # Errors
+    /// If there is none, or if it holds other bytes than its name says.
+    pub fn read(&self, id: BlobId) -> Result<Vec<u8>, Error> {
+        let path = self.path(id, PACKED);
+        let mut bytes = Vec::new();
+        let damaged = |message| Error::Damaged { path: path.clone(), message };
+        MultiGzDecoder::new(io::BufReader::new(self.packed(id)?))
+            .read_to_end(&mut bytes)
+            .map_err(|error| damaged(error.to_string()))?;
+        let found = BlobId::of(&bytes);
+        if found == id { Ok(bytes) } else { Err(damaged(format!("its SHA-256 is {found}"))) }
+    }
+
+    /// The names of all blobs, in their order. Files with other names are passed over.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub fn ids(&self) -> Result<Vec<BlobId>, Error> {
+        let mut ids = Vec::new();
+        for folder in entries(&self.folder)?.into_iter().filter(|path| path.is_dir()) {
+            let id = |path: PathBuf| -> Option<BlobId> {
+                let id = path.file_name()?.to_str()?.strip_suffix(PACKED)?.parse().ok()?;
+                (self.path(id, PACKED) == path).then_some(id)
+            };
+            ids.extend(entries(&folder)?.into_iter().filter_map(id));
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// The card of the blob `id`.
+    ///
+    /// # Errors
+    /// If there is none, or it is damaged.
+    pub fn card(&self, id: BlobId) -> Result<Card, Error> {
+        let path = self.path(id, CARD);
+        let text = fs::read(&path);
+        let text = text.map_err(Error::io("read", &path, "restore it from a backup"))?;
+        Card::parse(&text).map_err(|message| Error::Damaged { path, message })
+    }
+
+    /// Writes `card` as the card of the blob `id`, in place of the one before.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn put_card(&self, id: BlobId, card: &Card) -> Result<(), Error> {
+        let part = self.write_part(card.to_text().as_bytes())?;
+        self.name(&part, id, CARD)
+    }
+
+    /// Copies the blob `id` into `to`, unless it is there, and its card, which may have changed; true if the
+    /// blob was not there.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub(crate) fn copy(&self, id: BlobId, to: &Self) -> Result<bool, Error> {
+        to.put_card(id, &self.card(id)?)?;
+        let is_new = !to.contains(id);
+        if is_new {
+            let path = self.path(id, PACKED);
+            let bytes = fs::read(&path);
+            let bytes = bytes.map_err(Error::io("read", path, "see comet-run db reindex"))?;
+            let part = to.write_part(&bytes)?;
+            to.name(&part, id, PACKED)?;
+        }
+        Ok(is_new)
+    }
+
+    /// Gives the file `part` the name of `id` that ends in `end`.
+    fn name(&self, part: &Path, id: BlobId, end: &str) -> Result<(), Error> {
+        let path = self.path(id, end);
+        let folder = path.parent().unwrap_or(&self.folder);
+        let made = fs::create_dir(folder);
+        if made.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::AlreadyExists) {
+            return made.map_err(Error::io("make", folder, FREE));
+        }
+        if made.is_ok() {
+            sync(&self.folder)?;
+        }
+        fs::rename(part, &path).map_err(Error::io("write", &path, FREE))?;
+        // The name itself is on the disk only then.
+        sync(folder)
+    }
+
+    /// A new file on the disk that holds `bytes`.
+    fn write_part(&self, bytes: &[u8]) -> Result<PathBuf, Error> {
+        static N_PARTS: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: the numbers have to differ, and nothing else depends on them.
+        let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
+        let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        let path = self.parts().join(format!("{}-{number}-{age:x}.part", process::id()));
+        let written = File::create_new(&path).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+        written.map(|()| path.clone()).map_err(|error| {
+            drop(fs::remove_file(&path));
+            Error::io("write", path, FREE)(error)
+        })
+    }
+
+    fn parts(&self) -> PathBuf {
+        self.folder.join("tmp")
+    }
+
+    fn path(&self, id: BlobId, end: &str) -> PathBuf {
+        let name = id.to_string();
+        self.folder.join(&name[..2]).join(name + end)
+    }
+}
+
+impl Staged<'_> {
+    /// Name of the blob.
+    pub fn id(&self) -> BlobId {
+        self.id
+    }
+
+    /// Makes it a blob of the database, with this `card`.
+    ///
+    /// # Errors
+    /// If a name cannot be given.
+    pub fn keep(self, card: &Card) -> Result<(), Error> {
+        self.blobs.put_card(self.id, card)?;
+        self.blobs.name(&self.path, self.id, PACKED)
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        // It has its name by now, or is of no use.
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// The paths in `folder`.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(folder).and_then(|entries| {
+        entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()
+    });
+    entries.map_err(Error::io("read", folder, "is it the folder of a database?"))
+}
+
+/// Waits until the names in `folder` are on the disk.
+fn sync(folder: &Path) -> Result<(), Error> {
+    let synced = File::open(folder).and_then(|folder| folder.sync_all());
+    synced.map_err(Error::io("write", folder, FREE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::State;
+    use crate::fixture::Folder;
+
+    fn card(state: State) -> Card {
+        Card { received_ms: 0, submitter: "operator".into(), state }
+    }
+
+    #[test]
+    fn a_blob_is_read_back_under_the_hash_of_its_bytes() {
+        let folder = Folder::new();
+        let blobs = Blobs::open(folder.path()).unwrap();
+        let staged = blobs.stage(b"text\n").unwrap();
+        let id = staged.id();
+        assert_eq!(id, BlobId::of(b"text\n"));
+        assert!(!blobs.contains(id), "it has no name yet");
+        staged.keep(&card(State::Pending)).unwrap();
+        assert!(blobs.contains(id));
+        assert_eq!(blobs.read(id).unwrap(), b"text\n");
+        assert_eq!(blobs.card(id).unwrap(), card(State::Pending));
+        blobs.put_card(id, &card(State::Published)).unwrap();
+        assert_eq!(blobs.card(id).unwrap(), card(State::Published));
+        assert_eq!(blobs.ids().unwrap(), [id]);
+        let name = id.to_string();
+        let path = folder.path().join("data").join(&name[..2]).join(name + ".jsonl.gz");
+        assert!(path.is_file(), "any gzip reads it");
+        assert_eq!(entries(&blobs.parts()).unwrap(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn a_staged_blob_that_is_given_up_leaves_nothing() {
+        let folder = Folder::new();
+        let blobs = Blobs::open(folder.path()).unwrap();
+        drop(blobs.stage(b"text\n").unwrap());
+        assert_eq!(blobs.ids().unwrap(), []);
+        assert_eq!(entries(&blobs.parts()).unwrap(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn a_blob_that_was_changed_is_damaged() {
+        let folder = Folder::new();
+        let blobs = Blobs::open(folder.path()).unwrap();
+        let (first, second) = (blobs.stage(b"first\n").unwrap(), blobs.stage(b"second\n").unwrap());
+        let ids = [first.id(), second.id()];
+        first.keep(&card(State::Published)).unwrap();
+        second.keep(&card(State::Published)).unwrap();
+        fs::copy(blobs.path(ids[0], PACKED), blobs.path(ids[1], PACKED)).unwrap();
+        let error = blobs.read(ids[1]).unwrap_err().to_string();
+        assert!(error.contains(&format!("is damaged: its SHA-256 is {}", ids[0])), "{error}");
+        let whole = fs::read(blobs.path(ids[0], PACKED)).unwrap();
+        fs::write(blobs.path(ids[0], PACKED), &whole[..whole.len() - 3]).unwrap();
+        assert!(blobs.read(ids[0]).unwrap_err().to_string().contains("is damaged: "));
+        fs::write(blobs.path(ids[0], CARD), "{}").unwrap();
+        assert!(blobs.card(ids[0]).unwrap_err().to_string().contains("is damaged: "));
+    }
+
+    #[test]
+    fn old_parts_are_removed_and_strange_files_passed_over() {
+        let folder = Folder::new();
+        let blobs = Blobs::open(folder.path()).unwrap();
+        let [old, new] = ["old.part", "new.part"].map(|name| blobs.parts().join(name));
+        for path in [&old, &new] {
+            fs::write(path, "x").unwrap();
+        }
+        let then = SystemTime::now() - 2 * ABANDONED;
+        File::options().write(true).open(&old).unwrap().set_modified(then).unwrap();
+        folder.write("data/ab/notes.txt", "x");
+        folder.write(&format!("data/ab/{}.jsonl.gz", BlobId::of(b"in the wrong folder")), "x");
+        let blobs = Blobs::open(folder.path()).unwrap();
+        assert!(!old.exists() && new.exists());
+        assert_eq!(blobs.ids().unwrap(), []);
+    }
+}

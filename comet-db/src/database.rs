@@ -1,0 +1,290 @@
+//! A database: blobs, and the index that follows from them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::Error;
+use crate::blobs::Blobs;
+use crate::card::{Card, OPERATOR, State, now_ms};
+use crate::examine;
+use crate::id::BlobId;
+use crate::index::Index;
+use crate::index::access::TokenRow;
+use crate::limits::Limits;
+use crate::rows::RunRow;
+use crate::sqlite::Sqlite;
+use crate::token::{Scope, Secret};
+
+/// Name of the file of the index.
+const INDEX: &str = "index.sqlite";
+/// Time by which a run may have started after its arrival, for clocks that are ahead.
+const AHEAD_MS: i64 = 24 * 3_600_000;
+
+/// A database in a folder.
+#[derive(Debug)]
+pub struct Database {
+    blobs: Blobs,
+    index: Index,
+    problems: Vec<String>,
+}
+
+/// A file that is in the database now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Added {
+    /// Its blob.
+    pub blob: BlobId,
+    /// True if it was not there before.
+    pub is_new: bool,
+    /// Its runs.
+    pub runs: Vec<RunRow>,
+}
+
+/// A file on its way into a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// The file, packed by gzip or not.
+    pub bytes: &'a [u8],
+    /// The most that it may hold.
+    pub limits: Limits,
+    /// The token of its submitter; `None` of the operator.
+    pub token: Option<&'a TokenRow>,
+}
+
+impl Database {
+    /// The database in `folder`. A new folder or an empty one becomes a database; an index of an earlier
+    /// version, or without the rows of a blob, is completed first.
+    ///
+    /// # Errors
+    /// If the folder holds something else, or cannot be read and written.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let is_new = match fs::read_dir(folder) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
+            Err(error) => return Err(Error::io("read", folder, "name a folder")(error)),
+        };
+        if !is_new && !folder.join("data").is_dir() {
+            return Err(Error::Unknown(format!(
+                "{} is no database (name a new folder, or one that comet-run db add made)",
+                folder.display()
+            )));
+        }
+        let blobs = Blobs::open(folder)?;
+        let (index, reindexes) = Index::open(Box::new(Sqlite::open(&folder.join(INDEX))?))?;
+        let mut database = Self { blobs, index, problems: Vec::new() };
+        if reindexes {
+            database.reindex()?;
+        } else {
+            database.catch_up()?;
+        }
+        Ok(database)
+    }
+
+    /// Another connection to the index of the open database in `folder`, for a thread that reads.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn reader(folder: &Path) -> Result<Index, Error> {
+        Ok(Index::open(Box::new(Sqlite::open(&folder.join(INDEX))?))?.0)
+    }
+
+    /// The index.
+    pub fn index(&mut self) -> &mut Index {
+        &mut self.index
+    }
+
+    /// The blobs.
+    pub fn blobs(&self) -> &Blobs {
+        &self.blobs
+    }
+
+    /// Blobs that could not be indexed, a sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Adds a file. One that is there already is left as it is. Once this returns, the file is on the disk,
+    /// and in the index.
+    ///
+    /// # Errors
+    /// If the file is too large or invalid, is of a machine that its token does not cover, or cannot be
+    /// written.
+    pub fn add(&mut self, arrival: Arrival<'_>) -> Result<Added, Error> {
+        let text = arrival.limits.unpack(arrival.bytes)?;
+        let id = BlobId::of(&text);
+        let (received_ms, token) = (now_ms(), arrival.token);
+        let is_trusted = token.is_none_or(|token| token.may(Scope::Publish));
+        let card = Card {
+            received_ms,
+            submitter: token.map_or(OPERATOR, |token| &token.name).into(),
+            state: if is_trusted { State::Published } else { State::Pending },
+        };
+        let rows = examine::rows(id, &text, &card)?;
+        for rows in &rows {
+            let name = &rows.machine.name;
+            if let Some(token) = token.filter(|token| !token.covers(name)) {
+                return Err(Error::Forbidden(format!(
+                    "the token {} is for machines {}, not for {name} (ask the operator for another)",
+                    token.name, token.machine
+                )));
+            }
+            if rows.run.started_ms > received_ms + AHEAD_MS {
+                return Err(Error::invalid(
+                    0,
+                    format!(
+                        "run {} started at {}, which is in the future (set the clock)",
+                        rows.run.uuid,
+                        crate::card::time_text(rows.run.started_ms)
+                    ),
+                ));
+            }
+        }
+        let is_new = !self.index.contains(id)? && {
+            let staged = self.blobs.stage(&text)?;
+            self.index.write(|index| {
+                if index.contains(id)? {
+                    return Ok(false);
+                }
+                rows.iter().try_for_each(|rows| index.add(rows))?;
+                index.note(received_ms, [&card.submitter, "add", &id.to_string()])?;
+                staged.keep(&card)?;
+                Ok(true)
+            })?
+        };
+        Ok(Added { blob: id, is_new, runs: self.index.runs_of(id)? })
+    }
+
+    /// Publishes the runs of the blob `id`, which `who` wants; true if they were pending.
+    ///
+    /// # Errors
+    /// If there is no such blob, or its card cannot be written.
+    pub fn publish(&mut self, id: BlobId, who: &str) -> Result<bool, Error> {
+        let blobs = &self.blobs;
+        self.index.write(|index| {
+            if !index.contains(id)? {
+                return Err(Error::Unknown(format!(
+                    "there is no file {id} (see comet-run db list)"
+                )));
+            }
+            let card = blobs.card(id)?;
+            let card = Card { state: State::Published, ..card };
+            let is_new = index.runs_of(id)?.iter().any(|run| run.state == State::Pending);
+            if is_new {
+                index.set_card(id, &card)?;
+                index.note(now_ms(), [who, "publish", &id.to_string()])?;
+                blobs.put_card(id, &card)?;
+            }
+            Ok(is_new)
+        })
+    }
+
+    /// Makes a token called `name`, and returns its secret, which nothing else holds.
+    ///
+    /// # Errors
+    /// If the name is taken.
+    pub fn add_token(&mut self, token: TokenRow) -> Result<Secret, Error> {
+        let secret = Secret::new()?;
+        let token = TokenRow { sha256: secret.sha256(), created_ms: now_ms(), ..token };
+        self.index.write(|index| {
+            index.add_token(&token)?;
+            index.note(token.created_ms, [OPERATOR, "add token", &token.name])
+        })?;
+        Ok(secret)
+    }
+
+    /// Revokes the token `name`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn revoke(&mut self, name: &str) -> Result<(), Error> {
+        let now_ms = now_ms();
+        self.index.write(|index| {
+            index.revoke(name, now_ms)?;
+            index.note(now_ms, [OPERATOR, "revoke token", name])
+        })
+    }
+
+    /// Makes all rows that follow from blobs anew; the number of blobs. Readers see the rows before until
+    /// all new ones are there. Blobs that cannot be indexed are among the [problems](Self::problems).
+    ///
+    /// # Errors
+    /// If the index cannot be written.
+    pub fn reindex(&mut self) -> Result<usize, Error> {
+        let Self { blobs, index, problems, .. } = self;
+        let ids = blobs.ids()?;
+        problems.clear();
+        index.write(|index| {
+            index.clear()?;
+            ids.iter().try_for_each(|id| add_blob(index, blobs, *id, problems))
+        })?;
+        Ok(ids.len())
+    }
+
+    /// Indexes the blobs that have no rows yet, and gives pending runs the state on their cards: a process
+    /// may have died before it could.
+    fn catch_up(&mut self) -> Result<(), Error> {
+        let Self { blobs, index, problems, .. } = self;
+        let (ids, known) = (blobs.ids()?, index.blobs()?);
+        let (ids, known): (BTreeSet<_>, BTreeSet<_>) =
+            (ids.into_iter().collect(), known.into_iter().collect());
+        for id in ids.difference(&known) {
+            index.write(|index| {
+                if index.contains(*id)? { Ok(()) } else { add_blob(index, blobs, *id, problems) }
+            })?;
+        }
+        for id in known.difference(&ids) {
+            problems.push(format!("the file of {id} is missing (restore it from a backup)"));
+        }
+        for id in index.pending()? {
+            let card = blobs.card(id);
+            if let Ok(card) = card.as_ref()
+                && card.state != State::Pending
+            {
+                index.write(|index| index.set_card(id, card))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a copy of the database into the folder `to`, which becomes or is a database itself: the index
+    /// as of one moment, and all files that it lacks.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn back_up(&mut self, to: &Path) -> Result<usize, Error> {
+        let copies = Blobs::open(to)?;
+        let (part, path) = (to.join("index.part"), to.join(INDEX));
+        drop(fs::remove_file(&part));
+        self.index.back_up(&part)?;
+        let mut n_copied = 0;
+        for id in self.blobs.ids()? {
+            n_copied += usize::from(self.blobs.copy(id, &copies)?);
+        }
+        for end in ["-wal", "-shm"] {
+            // Those of the copy before would be taken for the new one's.
+            drop(fs::remove_file(to.join(format!("{INDEX}{end}"))));
+        }
+        fs::rename(&part, &path).map_err(Error::io("write", path, "free some space"))?;
+        Ok(n_copied)
+    }
+}
+
+/// Adds the rows of the blob `id`, or a problem.
+fn add_blob(
+    index: &mut Index,
+    blobs: &Blobs,
+    id: BlobId,
+    problems: &mut Vec<String>,
+) -> Result<(), Error> {
+    let rows = blobs.card(id).and_then(|card| examine::rows(id, &blobs.read(id)?, &card));
+    match rows {
+        Ok(rows) => rows.iter().try_for_each(|rows| index.add(rows)),
+        Err(error) => {
+            problems.push(format!("{id} is not in the index: {error}"));
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Facts about a database as a whole.
+
+use super::*;
+use crate::fixture::{Example, Folder};
+use crate::index::{Cursor, Filter};
+
+fn add(database: &mut Database, bytes: &[u8]) -> Added {
+    database.add(Arrival { bytes, limits: Limits::FOREIGN, token: None }).unwrap()
+}
+
+fn token(name: &str, scopes: &[Scope], machine: &str) -> TokenRow {
+    TokenRow {
+        name: name.into(),
+        sha256: String::new(),
+        scopes: scopes.to_vec(),
+        machine: machine.into(),
+        created_ms: 0,
+        expires_ms: None,
+        revoked_ms: None,
+    }
+}
+
+/// A database of several files, one of them with two runs, one pending.
+fn filled(folder: &Folder) -> Database {
+    let mut database = Database::open(folder.path()).unwrap();
+    for number in 0..5 {
+        let machine = ["hawk", "lumi"][number as usize % 2];
+        let day = ["2026-01-01", "2026-02-01"][number as usize / 3];
+        add(&mut database, &Example { number, machine, day, n_points: 4 }.file());
+    }
+    let pair = [5, 6].map(|number| Example { number, ..Example::default() }.file()).concat();
+    add(&mut database, &pair);
+    let mut submitter = token("lab", &[Scope::Submit], "*");
+    submitter.sha256 = database.add_token(submitter.clone()).unwrap().sha256();
+    let bytes = Example { number: 7, ..Example::default() }.file();
+    let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&submitter) };
+    assert_eq!(database.add(arrival).unwrap().runs[0].state, State::Pending);
+    database
+}
+
+fn published() -> Filter {
+    Filter { state: Some(State::Published), ..Filter::default() }
+}
+
+#[test]
+fn a_file_is_added_once() {
+    let folder = Folder::new();
+    let mut database = Database::open(folder.path()).unwrap();
+    let bytes = Example::default().file();
+    let first = add(&mut database, &bytes);
+    assert!(first.is_new);
+    assert_eq!(first.runs.len(), 1);
+    let second = add(&mut database, &bytes);
+    assert_eq!(second, Added { is_new: false, ..first.clone() });
+    assert_eq!(database.blobs().read(first.blob).unwrap(), bytes);
+    assert_eq!(database.index().audit(9).unwrap().len(), 1);
+}
+
+#[test]
+fn an_index_that_is_made_anew_gives_equal_answers() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let before = database.index().dump().unwrap();
+    assert_eq!(before.matches("RunRow").count(), 8);
+    assert_eq!(before.matches("SeriesRow").count(), 1, "all are points of one curve");
+    assert_eq!(database.reindex().unwrap(), 7);
+    assert_eq!(database.index().dump().unwrap(), before);
+    let tokens = database.index().tokens().unwrap();
+    assert_eq!(tokens.len(), 1, "tokens have no blob, and stay");
+    drop(database);
+    for file in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+        drop(fs::remove_file(folder.path().join(file)));
+    }
+    let mut database = Database::open(folder.path()).unwrap();
+    assert_eq!(database.problems(), [] as [&str; 0]);
+    assert_eq!(database.index().dump().unwrap(), before, "without the old index");
+}
+
+#[test]
+fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let before = database.index().dump().unwrap();
+    // Killed between the blob and the commit.
+    let blobs = database.index().blobs().unwrap();
+    let pending = database.index().pending().unwrap()[0];
+    let other = blobs.iter().find(|blob| **blob != pending).unwrap();
+    for table in ["point", "label", "run"] {
+        let key = if table == "run" { "id" } else { "run_id" };
+        let sql = format!(
+            "DELETE FROM {table} WHERE {key} IN (SELECT id FROM run WHERE blob = '{other}')"
+        );
+        Connection::on(&folder).execute(&sql);
+    }
+    let staged = database.blobs().stage(b"never answered").unwrap();
+    std::mem::forget(staged);
+    drop(database);
+    let mut database = Database::open(folder.path()).unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+    // Killed between the card and the commit.
+    let card = database.blobs().card(pending).unwrap();
+    database.blobs().put_card(pending, &Card { state: State::Published, ..card }).unwrap();
+    drop(database);
+    let mut database = Database::open(folder.path()).unwrap();
+    assert_eq!(database.index().pending().unwrap(), []);
+}
+
+/// A connection that knows nothing of an index.
+struct Connection(Sqlite);
+
+impl Connection {
+    fn on(folder: &Folder) -> Self {
+        Self(Sqlite::open(&folder.path().join(INDEX)).unwrap())
+    }
+
+    fn execute(&mut self, sql: &str) {
+        crate::store::Store::batch(&mut self.0, sql).unwrap();
+    }
+}
+
+#[test]
+fn damaged_and_missing_blobs_are_problems_and_the_others_stay() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let blobs = database.index().blobs().unwrap();
+    let path = |id: BlobId| {
+        let name = id.to_string();
+        folder.path().join("data").join(&name[..2]).join(name + ".jsonl.gz")
+    };
+    fs::write(path(blobs[0]), b"x").unwrap();
+    fs::remove_file(path(blobs[1])).unwrap();
+    drop(database);
+    let mut database = Database::open(folder.path()).unwrap();
+    let missing = format!("the file of {} is missing (restore it from a backup)", blobs[1]);
+    assert_eq!(database.problems(), [missing]);
+    assert_eq!(database.reindex().unwrap(), 6);
+    let [problem] = database.problems() else { panic!("{:?}", database.problems()) };
+    assert!(problem.starts_with(&format!("{} is not in the index: ", blobs[0])), "{problem}");
+    assert_eq!(database.index().blobs().unwrap(), blobs[2..]);
+}
+
+#[test]
+fn runs_are_filtered_and_paged() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let index = database.index();
+    let mut count = |filter: Filter| index.runs(&filter, None, 100).unwrap().runs.len();
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(count(Filter::default()), 8);
+    assert_eq!(count(published()), 7, "a pending run is in no public list");
+    assert_eq!(count(Filter { machine: text("LUMI"), ..published() }), 2);
+    assert_eq!(count(Filter { machine: text("lum"), ..published() }), 0);
+    assert_eq!(count(Filter { mpi: text("open mpi"), ..published() }), 7);
+    assert_eq!(count(Filter { mpi: text("%"), ..published() }), 0, "no pattern of the user's");
+    assert_eq!(count(Filter { title: text("ECHO"), ..published() }), 7);
+    assert_eq!(count(Filter { network: text("x"), ..published() }), 0);
+    let label = |value| vec![("machine".to_owned(), value)];
+    assert_eq!(count(Filter { labels: label(text("hawk")), ..published() }), 5);
+    assert_eq!(count(Filter { labels: label(None), ..published() }), 7);
+    let day = crate::card::time_ms("2026-02-01");
+    assert_eq!(count(Filter { since_ms: day, ..published() }), 2);
+    assert_eq!(count(Filter { until_ms: day, ..published() }), 5);
+    let all = index.runs(&Filter::default(), None, 100).unwrap();
+    assert_eq!(all.next, None);
+    let (mut pages, mut after) = (Vec::new(), None);
+    loop {
+        let page = index.runs(&Filter::default(), after, 3).unwrap();
+        pages.extend(page.runs);
+        let Some(next) = page.next else { break };
+        assert_eq!(next.to_string().parse::<Cursor>(), Ok(next));
+        after = Some(next);
+    }
+    assert_eq!(pages, all.runs);
+    assert!("1-2".parse::<Cursor>().is_err());
+}
+
+#[test]
+fn machines_curves_and_histories_are_found() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let index = database.index();
+    let machines = index.machines(State::Published).unwrap();
+    let machines: Vec<_> = machines.iter().map(|of| (&*of.machine.name, of.n_runs)).collect();
+    assert_eq!(machines, [("hawk", 5), ("lumi", 2)]);
+    let runs = index.runs(&published(), None, 100).unwrap().runs;
+    let ids: Vec<_> = runs.iter().map(|(run, _)| run.id).collect();
+    let series = index.series(&ids[..2]).unwrap();
+    let [first, second] = &series[..] else { panic!("{series:?}") };
+    assert_eq!(first.series, second.series);
+    assert_eq!((first.n_points, first.least_x, first.most_x), (4, Some(1), Some(8)));
+    let points = index.points(&ids[..2], &[first.series.id]).unwrap();
+    assert_eq!(points.len(), 8);
+    assert_eq!(index.points(&ids[..1], &[]).unwrap().len(), 4);
+    let mut history = |x| {
+        let filter = Filter { machine: Some("hawk".into()), ..published() };
+        index.history(first.series.id, [x, Some(2)], &filter).unwrap()
+    };
+    let times: Vec<_> = history(Some(8)).iter().map(|(run, _)| run.started_ms).collect();
+    assert_eq!(times.len(), 3);
+    assert!(times.is_sorted());
+    assert_eq!(history(None).len(), 0);
+}
+
+#[test]
+fn tokens_admit_what_they_are_for_until_they_end() {
+    let folder = Folder::new();
+    let mut database = Database::open(folder.path()).unwrap();
+    let secret = database.add_token(token("lab", &[Scope::Submit], "hawk-*")).unwrap();
+    let error = database.add_token(token("lab", &[Scope::Submit], "*")).unwrap_err().to_string();
+    assert!(error.starts_with("there is a token lab already"), "{error}");
+    let index = database.index();
+    let found = index.token(&secret, now_ms()).unwrap().unwrap();
+    assert_eq!(found.name, "lab");
+    assert!(index.token(&Secret::new().unwrap(), now_ms()).unwrap().is_none());
+    assert!(found.may(Scope::Submit) && !found.may(Scope::Publish));
+    let bytes = Example::default().file();
+    let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&found) };
+    let error = database.add(arrival).unwrap_err().to_string();
+    assert!(error.starts_with("the token lab is for machines hawk-*, not for hawk "), "{error}");
+    database.revoke("lab").unwrap();
+    assert!(database.index().token(&secret, now_ms()).unwrap().is_none(), "it is revoked");
+    assert!(database.revoke("lab").is_err());
+    let short = TokenRow { expires_ms: Some(1), ..token("short", &[Scope::Submit], "*") };
+    let secret = database.add_token(short).unwrap();
+    assert!(database.index().token(&secret, 0).unwrap().is_some());
+    assert!(database.index().token(&secret, 1).unwrap().is_none(), "it has expired");
+    let actions = database.index().audit(9).unwrap();
+    let actions: Vec<_> = actions.iter().map(|entry| &*entry.action).collect();
+    assert_eq!(actions, ["add token", "revoke token", "add token"]);
+}
+
+#[test]
+fn a_pending_run_is_published_once_and_stays_so() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let id = database.index().pending().unwrap()[0];
+    assert!(database.publish(id, OPERATOR).unwrap());
+    assert!(!database.publish(id, OPERATOR).unwrap());
+    assert_eq!(database.index().runs(&published(), None, 100).unwrap().runs.len(), 8);
+    let before = database.index().dump().unwrap();
+    database.reindex().unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+    assert!(database.publish(BlobId::of(b"none"), OPERATOR).is_err());
+}
+
+#[test]
+fn a_backup_is_a_database_and_is_brought_up_to_date() {
+    let (folder, to) = (Folder::new(), Folder::new());
+    let mut database = filled(&folder);
+    assert_eq!(database.back_up(to.path()).unwrap(), 7);
+    let copy = |to: &Folder| {
+        let mut copy = Database::open(to.path()).unwrap();
+        assert_eq!(copy.problems(), [] as [&str; 0]);
+        [copy.index().dump().unwrap(), format!("{:?}", copy.index().tokens().unwrap())]
+    };
+    let own = |database: &mut Database| {
+        let index = database.index();
+        [index.dump().unwrap(), format!("{:?}", index.tokens().unwrap())]
+    };
+    assert_eq!(copy(&to), own(&mut database));
+    add(&mut database, &Example { number: 99, ..Example::default() }.file());
+    let id = database.index().pending().unwrap()[0];
+    database.publish(id, OPERATOR).unwrap();
+    assert_eq!(database.back_up(to.path()).unwrap(), 1);
+    assert_eq!(copy(&to), own(&mut database));
+}
+
+#[test]
+fn a_folder_of_other_things_and_a_run_of_the_future_are_refused() {
+    let folder = Folder::new();
+    folder.write("notes.txt", "x");
+    let error = Database::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("is no database (name a new folder"), "{error}");
+    let folder = Folder::new();
+    let mut database = Database::open(folder.path()).unwrap();
+    let bytes = Example { day: "9000-01-01", ..Example::default() }.file();
+    let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: None };
+    let error = database.add(arrival).unwrap_err().to_string();
+    assert!(
+        error.contains("started at 9000-01-01T00:00:00.000Z, which is in the future"),
+        "{error}"
+    );
+    assert_eq!(database.blobs().ids().unwrap(), []);
+}

@@ -1,0 +1,475 @@
+//! Rows of a result file: what an index holds of it.
+//!
+//! The file is read by the reader of all commands, so that the database admits what `validate` does.
+//! Nothing but the bytes decides about a row.
+
+use std::collections::BTreeSet;
+
+use comet_report::read::{self, Problem, ReadError};
+use comet_report::record::{KernelFacts, MESH, Name, Point, RANKS, Run};
+use comet_report::runs::{RunRecords, split};
+use comet_report::verdict::verdict;
+
+use crate::Error;
+use crate::card::{Card, time_ms};
+use crate::id::{BlobId, Id};
+use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow};
+
+/// The most runs of a file.
+const MAX_RUNS: usize = 10_000;
+/// The most points of a run.
+const MAX_POINTS: usize = 1_000_000;
+/// The most labels of a run.
+const MAX_LABELS: usize = 64;
+/// The most bytes of a name or a label.
+const MAX_TEXT: usize = 1000;
+/// The most bytes of a title.
+const MAX_TITLE: usize = 100;
+/// The most problems that are reported.
+const MAX_PROBLEMS: usize = 20;
+
+/// Rows of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRows {
+    /// The run.
+    pub run: RunRow,
+    /// Its machine.
+    pub machine: MachineRow,
+    /// Its labels.
+    pub labels: Vec<LabelRow>,
+    /// The curves of its points, each once.
+    pub series: Vec<SeriesRow>,
+    /// Its points.
+    pub points: Vec<PointRow>,
+}
+
+/// The runs in `bytes`, in the order of the file.
+///
+/// # Errors
+/// If a line is no record, belongs to no run, or if there is no run; with all such lines.
+pub fn runs(bytes: &[u8]) -> Result<Vec<RunRecords>, Error> {
+    let read = match read::parse_records(bytes) {
+        Ok(read) => read,
+        Err(ReadError::Line { line, message, .. }) => {
+            let mut problems = read::validate_text(bytes).problems;
+            if problems.is_empty() {
+                problems.push(Problem { line, message });
+            }
+            problems.truncate(MAX_PROBLEMS);
+            return Err(Error::Invalid(problems));
+        }
+        Err(error) => return Err(Error::invalid(0, error.to_string())),
+    };
+    if !read.problems.is_empty() {
+        let problems = read.problems.into_iter().take(MAX_PROBLEMS);
+        return Err(Error::Invalid(problems.collect()));
+    }
+    let runs: Vec<RunRecords> =
+        split(read.records).into_iter().filter(|run| run.run.is_some()).collect();
+    match runs.len() {
+        0 => Err(Error::invalid(0, "there is no run in the file")),
+        n if n > MAX_RUNS => Err(Error::invalid(
+            0,
+            format!("the file has {n} runs, expected at most {MAX_RUNS} (split it)"),
+        )),
+        _ => Ok(runs),
+    }
+}
+
+/// The rows of the blob `id`, which holds `bytes` and has this `card`.
+///
+/// # Errors
+/// As [`runs`], and if names or numbers of things in it are beyond what an index holds.
+pub fn rows(id: BlobId, bytes: &[u8], card: &Card) -> Result<Vec<RunRows>, Error> {
+    let runs = runs(bytes)?;
+    let place = |(place, run): (usize, RunRecords)| rows_of(id, number(place), run, card);
+    runs.into_iter().enumerate().map(place).collect()
+}
+
+fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<RunRows, Error> {
+    let facts = run.run.as_deref().expect("runs without facts are left out");
+    check(facts, &run)?;
+    let id = Id::of("run", &[&blob.to_string(), &place.to_string()]);
+    let started_ms = time_ms(&facts.started_at).ok_or_else(|| {
+        let found = short(&facts.started_at, MAX_TITLE);
+        Error::invalid(
+            0,
+            format!("run {} started at {found}, expected an RFC 3339 time", facts.run_id),
+        )
+    })?;
+    let machine = machine(facts);
+    let count = |statuses: &[&str]| {
+        let is_counted = |point: &&Point| statuses.contains(&&*Name(point.status()).to_string());
+        number(run.points.iter().filter(is_counted).count())
+    };
+    let label = |name: &str| facts.labels.get(name).filter(|text| !text.is_empty()).cloned();
+    let row = RunRow {
+        id,
+        blob,
+        place,
+        uuid: facts.run_id.clone(),
+        started_ms,
+        machine: machine.id,
+        title: title(facts, &run.points),
+        program: format!("{} {}", facts.suite.name, facts.suite.version),
+        backend: facts.transport.backend.clone(),
+        mpi: label("mpi").or_else(|| facts.transport.fact("library").map(first_line)),
+        network: label("network").or_else(|| network(facts)),
+        ranks: number(facts.world.size),
+        nodes: facts.world.nodes.map(number),
+        fingerprint: facts.fingerprint.clone(),
+        ending: run.end.as_ref().map(|end| Name(end.status).to_string()),
+        verdict: verdict(&run).map(|verdict| Name(verdict.word).to_string()),
+        n_ok: count(&["ok"]),
+        n_skipped: count(&["skipped"]),
+        n_failed: count(&["failed", "interrupted"]),
+        n_check_failed: count(&["check_failed"]),
+        received_ms: card.received_ms,
+        submitter: card.submitter.clone(),
+        state: card.state,
+    };
+    let labels = facts.labels.iter().map(|(name, value)| LabelRow {
+        run: id,
+        name: name.clone(),
+        value: value.clone(),
+    });
+    let (mut known, mut series, mut points) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for (place, point) in run.points.iter().enumerate() {
+        let curve = curve(point);
+        points.push(point_row(point, id, number(place), &curve));
+        if known.insert(curve.id) {
+            series.push(curve);
+        }
+    }
+    Ok(RunRows { run: row, machine, labels: labels.collect(), series, points })
+}
+
+/// Refuses what no run of CoMet has, and what would make an index slow.
+fn check(facts: &Run, run: &RunRecords) -> Result<(), Error> {
+    let counts =
+        [("labels", facts.labels.len(), MAX_LABELS), ("points", run.points.len(), MAX_POINTS)];
+    if let Some((what, found, most)) = counts.iter().find(|(_, found, most)| found > most) {
+        let name = short(&facts.run_id, MAX_TITLE);
+        return Err(Error::invalid(
+            0,
+            format!("run {name} has {found} {what}, expected at most {most}"),
+        ));
+    }
+    let of_labels = facts.labels.iter().flat_map(|(name, value)| [name.as_str(), value]);
+    let of_points = run.points.iter().flat_map(|point| {
+        let variant = point.variant.as_deref().unwrap_or_default();
+        [&*point.suite, &*point.kernel, &*point.class, variant, &*point.key]
+    });
+    let of_run = [&*facts.run_id, &facts.suite.name, &facts.suite.version, &facts.fingerprint];
+    let mut texts = of_labels.chain(of_points).chain(of_run);
+    match texts.find(|text| text.len() > MAX_TEXT) {
+        None => Ok(()),
+        Some(text) => Err(Error::invalid(
+            0,
+            format!(
+                "the name {}… has {} bytes, expected at most {MAX_TEXT}",
+                short(text, 30),
+                text.len()
+            ),
+        )),
+    }
+}
+
+/// The machine of the run `facts`.
+fn machine(facts: &Run) -> MachineRow {
+    let label = |name: &str| facts.labels.get(name).filter(|text| !text.is_empty()).cloned();
+    let first = facts.machines.first();
+    let host = first.and_then(|machine| machine.nodes.first());
+    let host = host.or(facts.world.ranks.first().and_then(|entry| entry.node.as_ref()));
+    let is_simulated = facts.transport.backend.as_deref() == Some("sim");
+    let simulated = facts.transport.fact("machine").filter(|_| is_simulated);
+    let name = label("machine")
+        .or_else(|| simulated.map(str::to_owned))
+        .or_else(|| host.map(|host| cluster(host).to_owned()))
+        .unwrap_or_else(|| "unknown".into());
+    let name = short(&name, MAX_TITLE).to_owned();
+    let cpu = first.filter(|_| !is_simulated).and_then(|machine| machine.cpu.model.clone());
+    let site = label("site");
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let id = Id::of("machine", &[&name, &text(&cpu), &text(&site)]);
+    MachineRow { id, name, cpu, site }
+}
+
+/// The name of the host `host` without its domain and its number.
+fn cluster(host: &str) -> &str {
+    let name = host.split('.').next().unwrap_or(host);
+    let cluster = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
+    if cluster.is_empty() { name } else { cluster }
+}
+
+/// The network between the ranks of the run `facts`, as far as it says.
+fn network(facts: &Run) -> Option<String> {
+    if facts.transport.backend.as_deref() == Some("sim") {
+        return Some("simulated".into());
+    }
+    if facts.world.nodes == Some(1) {
+        return Some("within a node".into());
+    }
+    let machine = facts.machines.first()?;
+    let port = machine
+        .infiniband
+        .iter()
+        .find_map(|port| Some([port.link_layer.as_deref()?, port.rate.as_deref()?].join(" ")));
+    port.or_else(|| {
+        let is_up = |of: &&comet_report::record::Interface| of.state.as_deref() == Some("up");
+        let fastest = machine.interfaces.iter().filter(is_up).max_by_key(|of| of.mbit_per_s)?;
+        let rate = fastest.mbit_per_s.map(|rate| format!(" {rate} Mbit/s"));
+        Some(format!("{}{}", fastest.driver.as_deref()?, rate.unwrap_or_default()))
+    })
+}
+
+/// The label `name` of the run `facts`, or its kernels.
+fn title(facts: &Run, points: &[Point]) -> String {
+    if let Some(name) = facts.labels.get("name").filter(|name| !name.is_empty()) {
+        return short(name, MAX_TITLE).into();
+    }
+    let mut kernels: Vec<&str> = facts.kernels.iter().map(|of| of.id.as_str()).collect();
+    let of_points: Vec<String>;
+    if kernels.is_empty() {
+        of_points = points.iter().map(Point::id).collect();
+        kernels = of_points.iter().map(String::as_str).collect();
+        kernels.dedup();
+    }
+    let all = kernels.join(", ");
+    if all.len() <= MAX_TITLE {
+        return all;
+    }
+    format!("{} and {} more", short(kernels[0], MAX_TITLE), kernels.len() - 1)
+}
+
+/// The curve that `point` lies on.
+fn curve(point: &Point) -> SeriesRow {
+    let length = length(&point.facts);
+    let numbers = point.numbers();
+    let value = numbers.map(|numbers| &numbers.value);
+    let mut others = vec![RANKS, MESH[0], MESH[1]];
+    others.extend(length.map(|(name, _)| name));
+    let mut series = SeriesRow {
+        id: Id::from_number(0),
+        suite: point.suite.to_string(),
+        kernel: point.kernel.to_string(),
+        variant: point.variant.as_ref().map(ToString::to_string),
+        class: point.class.to_string(),
+        quantity: value.map(|value| value.quantity.to_string()),
+        definition: value.map(|value| value.definition.to_string()),
+        rank_stat: value.map(|value| Name(value.rank_stat).to_string()),
+        quote: value.map(|value| Name(value.quote).to_string()),
+        params: point.params.without(&others).to_string(),
+        x: length.map(|(name, _)| name.to_owned()),
+        x_unit: length.map(|(_, unit)| unit.to_owned()),
+    };
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let parts = [
+        &series.suite,
+        &series.kernel,
+        &text(&series.variant),
+        &series.class,
+        &text(&series.quantity),
+        &text(&series.definition),
+        &text(&series.rank_stat),
+        &text(&series.quote),
+        &series.params,
+        &text(&series.x),
+        &text(&series.x_unit),
+    ];
+    series.id = Id::of("series", &parts.map(String::as_str));
+    series
+}
+
+/// Name and unit of the length of a kernel: the first axis of bytes, or else of data in another unit.
+fn length(facts: &KernelFacts) -> Option<(&str, &str)> {
+    let unit = |name: &str| facts.axis(name).map_or("", |axis| axis.unit.as_str());
+    let mut sizes = facts.sizes();
+    let first = facts.sizes().next()?;
+    let name = sizes.find(|name| unit(name) == "B").unwrap_or(first);
+    Some((name, unit(name)))
+}
+
+fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow) -> PointRow {
+    let numbers = point.numbers();
+    let time = numbers.map(|numbers| &numbers.time_ns);
+    let [low_ns, high_ns] = point.interval_ns().map_or([None; 2], |ends| ends.map(Some));
+    let x = series.x.as_ref().and_then(|name| point.params.number(name));
+    let launches = point
+        .launches
+        .as_ref()
+        .map(|of| of.quoted_ns.iter().map(f64::to_string).collect::<Vec<_>>().join(" "));
+    PointRow {
+        run,
+        place,
+        series: series.id,
+        x: x.and_then(|x| x.try_into().ok()),
+        procs: point.params.ranks().and_then(|procs| procs.try_into().ok()),
+        key: point.key.clone(),
+        status: Name(point.status()).to_string(),
+        n: time.map(|time| number(time.n)),
+        quoted_ns: numbers.and_then(|numbers| numbers.quoted_ns),
+        low_ns,
+        high_ns,
+        min_ns: time.map(|time| time.min),
+        p25_ns: time.map(|time| time.p25),
+        median_ns: time.map(|time| time.median),
+        p75_ns: time.map(|time| time.p75),
+        p90_ns: time.map(|time| time.p90),
+        p99_ns: time.map(|time| time.p99),
+        max_ns: time.map(|time| time.max),
+        mean_ns: time.map(|time| time.mean),
+        stddev_ns: time.and_then(|time| time.stddev),
+        bytes_per_s: numbers.and_then(|numbers| Some(numbers.rate.as_ref()?.bytes_per_s)),
+        launches_ns: launches,
+    }
+}
+
+fn first_line(text: &str) -> String {
+    short(text.lines().next().unwrap_or_default(), MAX_TITLE).to_owned()
+}
+
+/// The start of `text`, of at most `most` bytes.
+fn short(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+fn number(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::card::State;
+    use crate::fixture::{Example, file};
+    use comet_report::record::{Failure, Launches, Outcome, PointStatus, Record};
+
+    const CARD: Card = Card { received_ms: 1, submitter: String::new(), state: State::Pending };
+
+    fn rows_in(bytes: &[u8]) -> Result<Vec<RunRows>, Error> {
+        rows(BlobId::of(bytes), bytes, &CARD)
+    }
+
+    fn refusal(bytes: &[u8]) -> String {
+        rows_in(bytes).unwrap_err().to_string()
+    }
+
+    /// The rows of an example whose run was changed.
+    fn changed(change: impl FnOnce(&mut Run)) -> Result<Vec<RunRows>, Error> {
+        let mut records = Example::default().records();
+        let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+        change(run);
+        rows_in(&file(&records))
+    }
+
+    #[test]
+    fn a_run_makes_rows_of_what_its_file_holds() {
+        let all = rows_in(&Example::default().file()).unwrap();
+        let [RunRows { run, machine, labels, series, points }] = &all[..] else {
+            panic!("{all:?}")
+        };
+        assert_eq!((run.title.as_str(), run.ranks, run.nodes), ("comet/echo", 2, Some(2)));
+        assert_eq!(run.mpi.as_deref(), Some("Open MPI v5.0.8"));
+        assert_eq!((run.n_ok, run.ending.as_deref()), (3, Some("complete")));
+        assert_eq!((machine.name.as_str(), machine.cpu.clone()), ("hawk", None));
+        assert_eq!(labels.len(), 1);
+        let [curve] = &series[..] else { panic!("{series:?}") };
+        assert_eq!((curve.params.as_str(), curve.x.as_deref()), ("hops=1", Some("length_bytes")));
+        let lengths: Vec<_> =
+            points.iter().map(|point| (point.x, point.procs, point.series)).collect();
+        assert_eq!(lengths, [1, 2, 4].map(|x| (Some(x), Some(2), curve.id)));
+        assert_eq!(points[2].quoted_ns, Some(100.0 + 4.0 / 3.0));
+        assert_eq!(points[2].low_ns, None, "what is missing is not 0");
+        assert_eq!(points[2].launches(), [100.0 + 4.0 / 3.0]);
+    }
+
+    #[test]
+    fn equal_curves_of_two_runs_are_one() {
+        let one = rows_in(&Example::default().file()).unwrap();
+        let two =
+            rows_in(&Example { number: 1, n_points: 9, ..Example::default() }.file()).unwrap();
+        assert_eq!(one[0].series, two[0].series);
+        assert_eq!(one[0].machine, two[0].machine);
+        assert_ne!(one[0].run.id, two[0].run.id);
+    }
+
+    #[test]
+    fn points_without_numbers_and_launches_are_kept() {
+        let mut records = Example::default().records();
+        let Record::Point(point) = &mut records[1] else { panic!("a point") };
+        let numbers = [0.1, 1e21, 3.0];
+        point.launches = Some(Launches {
+            quoted_ns: numbers.to_vec(),
+            slices: vec![1; 3],
+            period_s: 1.0,
+            variance_between: 0.0,
+            variance_within: None,
+            speeds: Vec::new(),
+        });
+        let Record::Point(point) = &mut records[2] else { panic!("a point") };
+        let failure = Failure { status: PointStatus::Skipped, message: "no".into() };
+        point.outcome = Outcome::Failed(failure);
+        let Record::End(end) = &mut records[4] else { panic!("an end") };
+        (end.points.ok, end.points.skipped) = (2, 1);
+        let rows = &rows_in(&file(&records)).unwrap()[0];
+        assert_eq!(rows.points[0].launches(), numbers);
+        let skipped = &rows.points[1];
+        assert_eq!(
+            (skipped.status.as_str(), skipped.quoted_ns, skipped.n),
+            ("skipped", None, None)
+        );
+        assert_eq!(rows.series[1].quantity, None);
+        assert_eq!((rows.run.n_ok, rows.run.n_skipped), (2, 1));
+    }
+
+    #[test]
+    fn machines_are_named_by_their_label_or_their_first_host() {
+        let name = |change: &dyn Fn(&mut Run)| changed(change).unwrap()[0].machine.name.clone();
+        let host = |host: &str| {
+            let node =
+                comet_report::record::RankEntry { node: Some(host.into()), ..Default::default() };
+            name(&|run| {
+                run.labels.clear();
+                run.world.ranks = vec![node.clone()];
+            })
+        };
+        assert_eq!(host("lumi-0017.cluster.example"), "lumi");
+        assert_eq!(host("nid000123"), "nid");
+        assert_eq!(host("42"), "42");
+        assert_eq!(name(&|run| run.labels.clear()), "unknown");
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_lines() {
+        let text = Example::default().file();
+        assert_eq!(
+            refusal(b""),
+            "there is no run in the file (see comet-run validate)"
+        );
+        assert!(refusal(b"# osu\n# text\n").starts_with("line 1: "));
+        let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+        let wrong = [lines[0], b"{}\n", lines[1], b"[]\n"].concat();
+        let Error::Invalid(problems) = rows_in(&wrong).unwrap_err() else { panic!("invalid") };
+        assert_eq!(problems.iter().map(|problem| problem.line).collect::<Vec<_>>(), [2, 4]);
+        assert!(
+            refusal(&[lines[1], lines[0]].concat()).starts_with("line 1: there is no run record")
+        );
+        // A killed run has no end, and part of a line.
+        let killed = &text[..text.len() - 20];
+        assert_eq!(rows_in(killed).unwrap()[0].run.ending, None);
+    }
+
+    #[test]
+    fn names_and_numbers_beyond_the_limits_are_refused() {
+        let refusal = |change: &dyn Fn(&mut Run)| changed(change).unwrap_err().to_string();
+        let many =
+            |run: &mut Run| run.labels.extend((0..100).map(|n| (n.to_string(), String::new())));
+        assert!(refusal(&many).contains(" has 101 labels, expected at most 64"));
+        let long = |run: &mut Run| drop(run.labels.insert("a".into(), "é".repeat(501)));
+        assert!(refusal(&long).contains("… has 1002 bytes, expected at most 1000"));
+        let undated = |run: &mut Run| run.started_at = "yesterday".into();
+        assert!(refusal(&undated).contains("started at yesterday, expected an RFC 3339 time"));
+    }
+}

@@ -1,0 +1,158 @@
+//! Folders for tests to write in, and result files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use comet_report::record::{
+    AxisFacts, End, EndStatus, KernelFacts, Numbers, Outcome, Param, Params, Point, PointCounts,
+    Quote, RankStat, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Summary, Transport, World,
+};
+
+/// A folder that is removed with its value.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static N_FOLDERS: AtomicUsize = AtomicUsize::new(0);
+        let number = N_FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("comet-db-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes `text` into the file `name`, in folders made if need be.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+/// A run whose points are given.
+pub(crate) struct Example {
+    /// Distinguishes runs.
+    pub(crate) number: u32,
+    /// The label `machine`.
+    pub(crate) machine: &'static str,
+    /// Start, as a day.
+    pub(crate) day: &'static str,
+    /// Number of lengths, from 1 B by powers of two.
+    pub(crate) n_points: usize,
+}
+
+impl Default for Example {
+    fn default() -> Self {
+        Self { number: 0, machine: "hawk", day: "2026-01-01", n_points: 3 }
+    }
+}
+
+impl Example {
+    /// Its records.
+    pub(crate) fn records(&self) -> Vec<Record> {
+        let run_id = format!("00000000-0000-7000-8000-{:012}", self.number);
+        let axis = AxisFacts {
+            name: "length_bytes".into(),
+            title: "message length".into(),
+            unit: "B".into(),
+            kind: comet_core::kernel::AxisKind::Size,
+            summary: "length".into(),
+        };
+        let facts = KernelFacts {
+            id: "comet/echo".into(),
+            class: "p2p".into(),
+            axes: vec![axis],
+            ..KernelFacts::default()
+        };
+        let run = Run {
+            schema: SCHEMA.into(),
+            schema_minor: SCHEMA_MINOR,
+            run_id: run_id.clone(),
+            started_at: format!("{}T00:00:00.000Z", self.day),
+            suite: Suite { name: "comet".into(), version: "1".into(), ..Suite::default() },
+            labels: [("machine".into(), self.machine.into())].into(),
+            transport: Transport::stated("mpi", [("library", "Open MPI v5.0.8".into())]),
+            world: World { size: 2, nodes: Some(2), ..World::default() },
+            kernels: vec![facts],
+            ..Run::default()
+        };
+        let points = (0..self.n_points).map(|index| self.point(&run_id, index));
+        let counts = PointCounts { ok: self.n_points, ..PointCounts::default() };
+        let end = End {
+            run_id: Some(run_id.clone()),
+            status: EndStatus::Complete,
+            ended_at: run.started_at.clone(),
+            points: counts,
+            wall_s: None,
+            virtual_s: None,
+            reason: None,
+            noise: None,
+            verdict: None,
+            glance: Vec::new(),
+            odd: Vec::new(),
+        };
+        let start = [Record::Run(Box::new(run))].into_iter();
+        start.chain(points).chain([Record::End(Box::new(end))]).collect()
+    }
+
+    fn point(&self, run_id: &str, index: usize) -> Record {
+        let bytes = 1_u64 << index;
+        let params = [("hops", 1), ("length_bytes", bytes), ("procs", 2)];
+        let params = params.map(|(name, value)| (name.to_owned(), Param::Number(value)));
+        #[expect(clippy::cast_precision_loss, reason = "lengths are short")]
+        let time_ns = 100.0 + bytes as f64 / 3.0;
+        let summary =
+            Summary { n: 1, median: time_ns, min: time_ns, max: time_ns, ..Summary::default() };
+        let value = comet_report::record::Value {
+            quantity: "one_way_time".into(),
+            definition: "D4 half_round_trip".into(),
+            divisor: 2,
+            rank_stat: RankStat::Root,
+            bytes_per_op: Some(bytes),
+            better: "lower".into(),
+            quote: Quote::Median,
+        };
+        let numbers = Numbers {
+            value,
+            time_ns: summary,
+            quoted_ns: Some(time_ns),
+            rate: None,
+            rates: Vec::new(),
+        };
+        Record::Point(Box::new(Point {
+            run_id: run_id.to_owned(),
+            seq: index as u64,
+            suite: "comet".into(),
+            kernel: "echo".into(),
+            variant: Some("echo".into()),
+            class: "p2p".into(),
+            params: Params(params.into()),
+            key: format!("{index:016x}"),
+            outcome: Outcome::Imported(Box::new(numbers)),
+            ..Point::default()
+        }))
+    }
+
+    /// Its file.
+    pub(crate) fn file(&self) -> Vec<u8> {
+        file(&self.records())
+    }
+}
+
+/// The file with `records`.
+pub(crate) fn file(records: &[Record]) -> Vec<u8> {
+    let mut text = Vec::new();
+    comet_report::format::find("jsonl").unwrap().write(records, &mut text).unwrap();
+    text
+}

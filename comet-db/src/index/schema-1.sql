@@ -1,0 +1,86 @@
+CREATE TABLE machine (
+    id {int} PRIMARY KEY,
+    name TEXT NOT NULL,
+    cpu TEXT,
+    site TEXT
+) {clustered};
+
+CREATE TABLE run (
+    id {int} PRIMARY KEY,
+    blob TEXT NOT NULL,
+    place {int} NOT NULL,
+    uuid TEXT NOT NULL,
+    started_ms {int} NOT NULL,
+    machine_id {int} NOT NULL REFERENCES machine (id),
+    title TEXT NOT NULL,
+    program TEXT NOT NULL,
+    backend TEXT,
+    mpi TEXT,
+    network TEXT,
+    ranks {int} NOT NULL,
+    nodes {int},
+    fingerprint TEXT NOT NULL,
+    ending TEXT,
+    verdict TEXT,
+    n_ok {int} NOT NULL,
+    n_skipped {int} NOT NULL,
+    n_failed {int} NOT NULL,
+    n_check_failed {int} NOT NULL,
+    received_ms {int} NOT NULL,
+    submitter TEXT NOT NULL,
+    state TEXT NOT NULL
+) {clustered};
+CREATE UNIQUE INDEX run_by_blob ON run (blob, place);
+CREATE INDEX run_by_time ON run (started_ms, id);
+CREATE INDEX run_by_machine ON run (machine_id, started_ms, id);
+
+CREATE TABLE label (
+    run_id {int} NOT NULL REFERENCES run (id),
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (run_id, name)
+) {clustered};
+CREATE INDEX label_by_name ON label (name, value, run_id);
+
+CREATE TABLE series (
+    id {int} PRIMARY KEY,
+    suite TEXT NOT NULL,
+    kernel TEXT NOT NULL,
+    variant TEXT,
+    class TEXT NOT NULL,
+    quantity TEXT,
+    definition TEXT,
+    rank_stat TEXT,
+    quote TEXT,
+    params TEXT NOT NULL,
+    x TEXT,
+    x_unit TEXT
+) {clustered};
+CREATE INDEX series_by_kernel ON series (kernel, suite);
+
+CREATE TABLE point (
+    run_id {int} NOT NULL REFERENCES run (id),
+    place {int} NOT NULL,
+    series_id {int} NOT NULL REFERENCES series (id),
+    x {int},
+    procs {int},
+    key TEXT NOT NULL,
+    status TEXT NOT NULL,
+    n {int},
+    quoted_ns {real},
+    low_ns {real},
+    high_ns {real},
+    min_ns {real},
+    p25_ns {real},
+    median_ns {real},
+    p75_ns {real},
+    p90_ns {real},
+    p99_ns {real},
+    max_ns {real},
+    mean_ns {real},
+    stddev_ns {real},
+    bytes_per_s {real},
+    launches_ns TEXT,
+    PRIMARY KEY (run_id, place)
+) {clustered};
+CREATE INDEX point_by_series ON point (series_id, x, procs, run_id);

@@ -1,0 +1,125 @@
+//! Tables of an index, as steps from one version of the schema to the next.
+
+use crate::Error;
+use crate::store::Store;
+
+/// A step to the next version.
+pub(super) struct Step {
+    /// Its statements, in which `{int}`, `{real}` and `{clustered}` stand for words of the dialect.
+    sql: &'static str,
+    /// True if rows that follow from blobs have to be made anew.
+    reindexes: bool,
+}
+
+/// All steps; the number of those that were taken is the version. A step that a release contains never
+/// changes.
+pub(super) const STEPS: &[Step] = &[
+    Step { sql: include_str!("schema-1.sql"), reindexes: true },
+    Step { sql: include_str!("schema-2.sql"), reindexes: false },
+];
+
+/// Tables whose rows follow from the blobs, so that those that refer to others come first.
+pub(super) const DERIVED: &[&str] = &["point", "label", "run", "series", "machine"];
+
+/// Takes the steps that `store` lacks, each in a transaction; true if rows that follow from blobs have to
+/// be made anew.
+///
+/// # Errors
+/// If the schema is of a later version, or the engine refuses.
+pub(super) fn upgrade(store: &mut dyn Store) -> Result<bool, Error> {
+    let latest = number(STEPS.len());
+    if store.version()? == latest {
+        return Ok(false);
+    }
+    let mut reindexes = false;
+    loop {
+        store.begin()?;
+        let step = step(store, latest);
+        match step {
+            Ok(Some(step)) => {
+                store.commit()?;
+                reindexes |= step.reindexes;
+            }
+            Ok(None) => {
+                store.roll_back();
+                return Ok(reindexes);
+            }
+            Err(error) => {
+                store.roll_back();
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Takes the next step inside of a transaction, if there is one: the version is looked at again, because
+/// another process may have been first.
+fn step(store: &mut dyn Store, latest: i64) -> Result<Option<&'static Step>, Error> {
+    let version = store.version()?;
+    if version > latest {
+        return Err(Error::Index(format!(
+            "its schema has version {version}, expected at most {latest} (take a later comet-run)"
+        )));
+    }
+    let Some(step) = usize::try_from(version).ok().and_then(|version| STEPS.get(version)) else {
+        return Ok(None);
+    };
+    store.batch(&store.dialect().apply(step.sql))?;
+    store.set_version(version + 1)?;
+    Ok(Some(step))
+}
+
+fn number(n: usize) -> i64 {
+    i64::try_from(n).expect("steps are few")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Folder;
+    use crate::sqlite::Sqlite;
+
+    /// Names and definitions of all tables and indexes.
+    fn definitions(store: &mut dyn Store) -> Vec<String> {
+        let sql =
+            "SELECT name || ': ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        let rows = store.query(sql, &[]).unwrap();
+        rows.into_iter().map(|mut row| row.text().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_earlier_version_is_taken_to_the_latest_one() {
+        let folder = Folder::new();
+        let mut latest = Sqlite::open(&folder.path().join("latest")).unwrap();
+        assert!(upgrade(&mut latest).unwrap());
+        for version in 0..=STEPS.len() {
+            let mut store = Sqlite::open(&folder.path().join(version.to_string())).unwrap();
+            for step in &STEPS[..version] {
+                store.batch(&store.dialect().apply(step.sql)).unwrap();
+            }
+            store.set_version(number(version)).unwrap();
+            if version > 0 {
+                store.batch("INSERT INTO machine VALUES (1, 'kept', NULL, NULL)").unwrap();
+            }
+            let expected = STEPS[version..].iter().any(|step| step.reindexes);
+            assert_eq!(upgrade(&mut store).unwrap(), expected, "from {version}");
+            assert_eq!(store.version().unwrap(), number(STEPS.len()));
+            assert_eq!(definitions(&mut store), definitions(&mut latest), "from {version}");
+            if version > 0 {
+                let names = store.query("SELECT name FROM machine", &[]).unwrap();
+                assert_eq!(names.len(), 1, "from {version}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_later_version_is_refused() {
+        let folder = Folder::new();
+        let mut store = Sqlite::open(&folder.path().join("index")).unwrap();
+        upgrade(&mut store).unwrap();
+        store.set_version(99).unwrap();
+        let error = upgrade(&mut store).unwrap_err().to_string();
+        let expected = format!("its schema has version 99, expected at most {}", STEPS.len());
+        assert!(error.contains(&expected), "{error}");
+    }
+}

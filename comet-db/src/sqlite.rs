@@ -1,0 +1,145 @@
+//! SQLite as the engine of an index: one file, one writer at a time, any number of readers.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use crate::Error;
+use crate::store::{Dialect, Row, Store, Value};
+
+/// Time that a writer waits for another one.
+const BUSY: Duration = Duration::from_secs(30);
+/// Prepared statements that a connection keeps.
+const STATEMENTS: usize = 64;
+
+/// Settings of a connection. `NORMAL`: after a crash of the system the last transactions may be missing,
+/// which opening the database makes up for from the blobs; nothing is lost with a process.
+const SETTINGS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA trusted_schema = OFF;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -32768;
+";
+
+/// A connection to a file of SQLite.
+#[derive(Debug)]
+pub struct Sqlite {
+    connection: Connection,
+}
+
+impl Sqlite {
+    /// A connection to the file `path`, which is made if need be.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or is no database.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+            connection.busy_timeout(BUSY)?;
+            connection.execute_batch(SETTINGS)?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
+            Ok(Self { connection })
+        });
+        opened.map_err(|error| {
+            let path = path.display();
+            Error::Index(format!(
+                "cannot open {path}: {error} (remove a damaged index and run comet-run db reindex)"
+            ))
+        })
+    }
+}
+
+/// The refusal of SQLite.
+fn refused(error: rusqlite::Error) -> Error {
+    let remedy = match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy) => " (another process writes; try again)",
+        Some(rusqlite::ErrorCode::DiskFull) => " (free some space)",
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
+            " (remove the index and run comet-run db reindex, or restore a backup)"
+        }
+        _ => "",
+    };
+    Error::Index(format!("{error}{remedy}"))
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Int(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+/// `value` as an index has it; a column of another type holds no value of ours.
+fn value(value: ValueRef<'_>) -> Value<'static> {
+    match value {
+        ValueRef::Null | ValueRef::Blob(_) => Value::Null,
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned().into()),
+    }
+}
+
+impl Store for Sqlite {
+    fn dialect(&self) -> Dialect {
+        Dialect { int: "INTEGER", real: "REAL", clustered: "STRICT, WITHOUT ROWID" }
+    }
+
+    fn version(&mut self) -> Result<i64, Error> {
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        self.connection.query_row("PRAGMA user_version", [], read).map_err(refused)
+    }
+
+    fn set_version(&mut self, version: i64) -> Result<(), Error> {
+        self.connection.pragma_update(None, "user_version", version).map_err(refused)
+    }
+
+    fn begin(&mut self) -> Result<(), Error> {
+        self.batch("BEGIN IMMEDIATE")
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        self.batch("COMMIT")
+    }
+
+    fn roll_back(&mut self) {
+        // SQLite may have ended it by itself.
+        drop(self.batch("ROLLBACK"));
+    }
+
+    fn batch(&mut self, sql: &str) -> Result<(), Error> {
+        self.connection.execute_batch(sql).map_err(refused)
+    }
+
+    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(refused)?;
+        statement.execute(params_from_iter(values)).map_err(refused)
+    }
+
+    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(refused)?;
+        let n_columns = statement.column_count();
+        let read = |row: &rusqlite::Row<'_>| {
+            let values = (0..n_columns).map(|index| Ok(value(row.get_ref(index)?)));
+            Ok(Row::from(values.collect::<rusqlite::Result<Vec<_>>>()?))
+        };
+        let rows = statement.query_map(params_from_iter(values), read).map_err(refused)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(refused)
+    }
+
+    fn back_up(&mut self, path: &Path) -> Result<(), Error> {
+        let path = path.to_str().ok_or_else(|| {
+            Error::Index(format!("{} is no UTF-8 (name another file)", path.display()))
+        })?;
+        self.execute("VACUUM INTO $1", &[path.into()]).map(drop)
+    }
+}

@@ -1,0 +1,173 @@
+//! Version 1 of the API: JSON, with cursors for long lists.
+
+use axum::body::to_bytes;
+use axum::extract::{Path, Query, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::pages::{self, Fields};
+use super::{Failure, Shared, answer as respond, blocking, lock};
+use crate::answer;
+use crate::card::{self, now_ms};
+use crate::id::Id;
+use crate::limits::Limits;
+use crate::token::{Scope, Secret};
+use crate::{Arrival, Error};
+
+/// Type of all answers.
+const JSON: &str = "application/json";
+
+/// An answer of the API.
+type Answer = Result<Json, Refusal>;
+
+/// JSON with its status.
+pub(super) struct Json(StatusCode, Value);
+
+impl IntoResponse for Json {
+    fn into_response(self) -> Response {
+        (self.0, respond(JSON, format!("{}\n", self.1))).into_response()
+    }
+}
+
+/// A failure as JSON.
+pub(super) struct Refusal(Failure);
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Self(failure)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let Failure(status, message, problems) = self.0;
+        let body =
+            json!({ "error": message, "problems": problems.unwrap_or(Value::Array(Vec::new())) });
+        let mut answer = Json(status, body).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = header::HeaderValue::from_static("Bearer");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        answer
+    }
+}
+
+fn ok(value: Value) -> Answer {
+    Ok(Json(StatusCode::OK, value))
+}
+
+/// True if the index answers.
+pub(super) async fn health(State(site): State<Shared>) -> Answer {
+    blocking(move || site.read(|index| index.audit(1).map(drop))).await?;
+    ok(json!({ "status": "ok" }))
+}
+
+/// Published runs, the latest first.
+pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields>) -> Answer {
+    let wanted = pages::wanted(&fields)?;
+    let value = blocking(move || {
+        site.read(|index| {
+            let page = index.runs(&wanted.filter, wanted.after, wanted.n)?;
+            let mut runs = Vec::new();
+            for (run, machine) in &page.runs {
+                runs.push(answer::run(run, machine, &index.labels(run.id)?));
+            }
+            Ok(json!({ "runs": runs, "next": page.next.map(|next| next.to_string()) }))
+        })
+    });
+    ok(value.await?)
+}
+
+/// A published run with its curves.
+pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> Answer {
+    let value = blocking(move || {
+        site.read(|index| {
+            let (run, machine) = pages::published(index, &id)?;
+            let series = index.series(&[run.id])?;
+            let mut value = answer::run(&run, &machine, &index.labels(run.id)?);
+            value["series"] = series.iter().map(answer::series).collect();
+            Ok(value)
+        })
+    });
+    ok(value.await?)
+}
+
+/// The points of a published run, of the curves `series=ID,ID` or of all.
+pub(super) async fn points(
+    State(site): State<Shared>,
+    Path(id): Path<String>,
+    Query(fields): Query<Fields>,
+) -> Answer {
+    let value = blocking(move || {
+        let wanted = fields.iter().find(|(name, _)| name == "series").map_or("", |(_, ids)| ids);
+        let ids = wanted.split(',').filter(|id| !id.is_empty());
+        let ids: Result<Vec<Id>, _> = ids.map(str::parse).collect();
+        let ids = ids.map_err(|error| Error::Unknown(error.to_string()))?;
+        site.read(|index| {
+            let (run, _) = pages::published(index, &id)?;
+            let points = index.points(&[run.id], &ids)?;
+            Ok(json!({ "points": points.iter().map(answer::point).collect::<Vec<_>>() }))
+        })
+    });
+    ok(value.await?)
+}
+
+/// Machines with published runs.
+pub(super) async fn machines(State(site): State<Shared>) -> Answer {
+    let value = blocking(move || {
+        let machines = site.read(|index| index.machines(card::State::Published))?;
+        Ok(json!({ "machines": machines.iter().map(answer::machine).collect::<Vec<_>>() }))
+    });
+    ok(value.await?)
+}
+
+/// A submission: 201 for a new file, 200 for one that is there.
+///
+/// The token is looked at before the body, so that nobody else takes memory with one.
+pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answer {
+    let secret = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let secret = secret.and_then(|value| Secret::parse(value.strip_prefix("Bearer ")?).ok());
+    let unknown = || {
+        let message = "a submission needs a valid token (ask the operator for one)".into();
+        Failure(StatusCode::UNAUTHORIZED, message, None)
+    };
+    let secret = secret.ok_or_else(unknown)?;
+    let owner = {
+        let site = site.clone();
+        blocking(move || site.read(|index| index.token(&secret, now_ms()))).await?
+    };
+    let token = owner.ok_or_else(unknown)?;
+    if !token.may(Scope::Submit) && !token.may(Scope::Publish) {
+        let message = format!("the token {} does not give the right to submit", token.name);
+        return Err(Failure(StatusCode::FORBIDDEN, message, None).into());
+    }
+    let _place = site.uploads.acquire().await;
+    let bytes = to_bytes(request.into_body(), Limits::FOREIGN.bytes).await.map_err(|_| {
+        let most = Limits::FOREIGN.bytes;
+        let message =
+            format!("the body has more than {most} bytes, or was cut off (pack it by gzip)");
+        Failure(StatusCode::PAYLOAD_TOO_LARGE, message, None)
+    })?;
+    let writer = site.clone();
+    let added = blocking(move || {
+        let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&token) };
+        lock(&writer.writer).add(arrival)
+    });
+    let added = added.await?;
+    let runs = added.runs.iter().map(|run| {
+        json!({ "id": run.id.to_string(), "url": format!("/runs/{}", run.id), "state": run.state.name() })
+    });
+    let value = json!({
+        "file": added.blob.to_string(),
+        "is_new": added.is_new,
+        "runs": runs.collect::<Vec<_>>(),
+    });
+    Ok(Json(if added.is_new { StatusCode::CREATED } else { StatusCode::OK }, value))
+}

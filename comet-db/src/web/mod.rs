@@ -1,0 +1,247 @@
+//! The server: pages for people, answers for programs, and the door for submissions.
+//!
+//! ```text
+//!   connection ──► head within 10 s ──► request within 60 s ──► page or answer
+//!                  (at most 256)         body at most 64 MiB      on a thread for blocking work
+//! ```
+//!
+//! Every state of a page is its address. Pages load a style sheet by its own address and nothing else;
+//! templates escape all that comes from records. Runs that are not published are in no answer.
+
+mod api;
+mod pages;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::header::{self, HeaderValue};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::blobs::Blobs;
+use crate::index::Index;
+use crate::{Database, Error};
+
+/// The most connections at a time; others wait.
+const CONNECTIONS: usize = 256;
+/// The most submissions at a time; others wait.
+const UPLOADS: usize = 4;
+/// Time for the head of a request.
+const HEAD: Duration = Duration::from_secs(10);
+/// Time for a request, with its body and its answer.
+const REQUEST: Duration = Duration::from_secs(60);
+/// Time of a connection, however many requests it has.
+const CONNECTION: Duration = Duration::from_secs(600);
+/// Time for requests at hand once the server stops.
+const STOP: Duration = Duration::from_secs(10);
+/// Threads that answer.
+const WORKERS: usize = 2;
+/// Threads that read the index and files.
+const BLOCKING: usize = 8;
+/// Policy of pages: a style sheet and pictures of this server, forms to it, and nothing else.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
+                      base-uri 'none'; frame-ancestors 'none'";
+
+/// A database that is served.
+struct Site {
+    folder: PathBuf,
+    blobs: Blobs,
+    writer: Mutex<Database>,
+    readers: Mutex<Vec<Index>>,
+    /// Places of submissions that hold a body in memory.
+    uploads: Semaphore,
+    /// One report at a time: each takes a core for a while.
+    reports: Mutex<()>,
+}
+
+type Shared = Arc<Site>;
+
+impl Site {
+    /// Does `work` with a connection of its own.
+    fn read<T>(&self, work: impl FnOnce(&mut Index) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = lock(&self.readers).pop();
+        let mut index = match idle {
+            Some(index) => index,
+            None => Database::reader(&self.folder)?,
+        };
+        let done = work(&mut index);
+        lock(&self.readers).push(index);
+        done
+    }
+}
+
+/// A lock that a panic has not broken: what it protects is a connection, which rolls back.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serves the database in `folder` at `address` until SIGTERM or SIGINT arrives; `ready` receives the
+/// address at which it listens.
+///
+/// # Errors
+/// If the database cannot be opened, or the address is taken.
+pub fn serve(
+    folder: &Path,
+    address: SocketAddr,
+    ready: impl FnOnce(SocketAddr, &[String]),
+) -> Result<(), Error> {
+    let database = Database::open(folder)?;
+    let problems = database.problems().to_vec();
+    let site = Arc::new(Site {
+        folder: folder.into(),
+        blobs: database.blobs().clone(),
+        writer: Mutex::new(database),
+        readers: Mutex::default(),
+        uploads: Semaphore::new(UPLOADS),
+        reports: Mutex::default(),
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING)
+        .enable_all()
+        .build()
+        .map_err(Error::io("start threads for", folder, "close other programs"))?;
+    let refused = || Error::io("listen at", address.to_string(), "choose another with --listen");
+    runtime.block_on(async {
+        let listener = TcpListener::bind(address).await.map_err(refused())?;
+        let address = listener.local_addr().map_err(refused())?;
+        let [mut terminated, mut interrupted] = [
+            signal(SignalKind::terminate()).map_err(refused())?,
+            signal(SignalKind::interrupt()).map_err(refused())?,
+        ];
+        ready(address, &problems);
+        let stopped = async {
+            tokio::select! {
+                _ = terminated.recv() => (),
+                _ = interrupted.recv() => (),
+            }
+        };
+        accept(listener, router(site), stopped).await;
+        Ok(())
+    })
+}
+
+/// Answers connections until `stopped`, and then those at hand.
+async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Output = ()>) {
+    let free = Arc::new(Semaphore::new(CONNECTIONS));
+    let graceful = GracefulShutdown::new();
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_headers(64);
+    let mut stopped = std::pin::pin!(stopped);
+    loop {
+        let next = async {
+            let place = free.clone().acquire_owned().await.ok()?;
+            // What fails here is one client, or the files of this process, of which others end soon.
+            match listener.accept().await {
+                Ok((stream, _)) => Some((place, stream)),
+                Err(_) => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    None
+                }
+            }
+        };
+        let next = tokio::select! {
+            next = next => next,
+            () = &mut stopped => break,
+        };
+        let Some((place, stream)) = next else { continue };
+        let service = TowerToHyperService::new(router.clone());
+        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
+        tokio::spawn(async move {
+            // Its client sees what becomes of it.
+            drop(timeout(CONNECTION, connection).await);
+            drop(place);
+        });
+    }
+    drop(listener);
+    drop(timeout(STOP, graceful.shutdown()).await);
+}
+
+fn router(site: Shared) -> Router {
+    Router::new()
+        .route("/", get(pages::runs))
+        .route("/machines", get(pages::machines))
+        .route("/runs/{id}", get(pages::run))
+        .route("/runs/{id}/report", get(pages::report))
+        .route("/files/{id}", get(pages::file))
+        .route("/style.css", get(pages::style))
+        .route("/healthz", get(api::health))
+        .route("/api/v1/runs", get(api::runs).post(api::submit))
+        .route("/api/v1/runs/{id}", get(api::run))
+        .route("/api/v1/runs/{id}/points", get(api::points))
+        .route("/api/v1/machines", get(api::machines))
+        .fallback(|| async { pages::failure(StatusCode::NOT_FOUND, "there is no such page") })
+        .layer(middleware::from_fn(guard))
+        .with_state(site)
+}
+
+/// Limits the time of a request, and sets the headers that all answers have.
+async fn guard(request: Request, next: Next) -> Response {
+    let answer = timeout(REQUEST, next.run(request)).await;
+    let mut answer = answer.unwrap_or_else(|_| {
+        pages::failure(StatusCode::REQUEST_TIMEOUT, "the request took too long (send it again)")
+    });
+    let headers = answer.headers_mut();
+    let policy = HeaderValue::from_static(POLICY);
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+    answer
+}
+
+/// Does `work` on a thread that may wait. A panic in it ends the request, and nothing else.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(Failure::from),
+        Err(_) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, "the server failed".into(), None)),
+    }
+}
+
+/// A request that failed: the status, one sentence, and of a submission the lines that are wrong.
+struct Failure(StatusCode, String, Option<serde_json::Value>);
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let (status, lines) = match &error {
+            Error::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, None),
+            Error::Invalid(problems) => {
+                let line = |of: &comet_report::read::Problem| {
+                    let line = (of.line > 0).then_some(of.line);
+                    serde_json::json!({ "line": line, "message": of.message })
+                };
+                (StatusCode::UNPROCESSABLE_ENTITY, Some(problems.iter().map(line).collect()))
+            }
+            Error::Unknown(_) => (StatusCode::NOT_FOUND, None),
+            Error::Forbidden(_) => (StatusCode::FORBIDDEN, None),
+            // Paths of the server are nothing for its visitors.
+            Error::Io { .. } | Error::Index(_) | Error::Damaged { .. } => {
+                let message = "the database cannot answer (ask its operator)".into();
+                return Self(StatusCode::INTERNAL_SERVER_ERROR, message, None);
+            }
+        };
+        Self(status, error.to_string(), lines)
+    }
+}
+
+/// An answer with a body of this type.
+fn answer(kind: &'static str, body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_TYPE, kind)], body.into()).into_response()
+}

@@ -1,0 +1,201 @@
+//! Arguments of the commands of the result database.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct DbArgs {
+    #[command(subcommand)]
+    pub(crate) command: DbCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Add result files; a new folder becomes a database
+    #[command(after_help = "Example:\n  comet-run db add results a.jsonl b.jsonl")]
+    Add(AddArgs),
+    /// List runs, the latest first
+    #[command(
+        after_help = "Example:\n  comet-run db list results --machine hawk --since 2026-01-01"
+    )]
+    List(ListRunsArgs),
+    /// Publish the runs of pending files
+    #[command(after_help = "Example:\n  comet-run db accept results 3f9a0c")]
+    Accept(AcceptArgs),
+    /// Make the index anew from the files
+    #[command(after_help = "Example:\n  comet-run db reindex results")]
+    Reindex(FolderArgs),
+    /// Make, list and revoke the tokens of submitters
+    #[command(subcommand)]
+    #[command(
+        after_help = "Example:\n  comet-run db token add results lab --machine 'hawk-*' --days 365"
+    )]
+    Token(TokenCommand),
+    /// Bring a copy of a database up to date, which is a database itself
+    #[command(after_help = "Example:\n  comet-run db backup results /mnt/backup/results")]
+    Backup(BackupArgs),
+    /// Print the audit log, the latest entry first
+    #[command(after_help = "Example:\n  comet-run db log results")]
+    Log(FolderArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FolderArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Result files, packed by gzip or not
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListRunsArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Name of a machine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// Part of the version of the MPI library, or of the transport
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) mpi: Option<String>,
+    /// Part of the name of the network
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) network: Option<String>,
+    /// Label, as in note=night, or its name alone; may be repeated
+    #[arg(long = "label", value_name = "NAME[=VALUE]")]
+    pub(crate) labels: Vec<String>,
+    /// First day, or an RFC 3339 time
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub(crate) since: Option<i64>,
+    /// First day that is too late
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub(crate) until: Option<i64>,
+    /// State of the runs [default: both]
+    #[arg(long, value_name = "STATE", value_parser = ["pending", "published"])]
+    pub(crate) state: Option<String>,
+    /// Most runs
+    #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+    /// Print JSON, a run a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AcceptArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Files, by the first digits of their names, as in db list
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Folder of the copy, new or of an earlier backup
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Make a token, and print it once
+    Add(AddTokenArgs),
+    /// List the tokens
+    List(FolderArgs),
+    /// Revoke a token
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddTokenArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Name of the submitter
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    pub(crate) name: String,
+    /// Rights, with commas between them: submit; publish (its runs are not pending); admin
+    #[arg(long, value_name = "SCOPES", default_value = "submit", value_delimiter = ',', value_parser = ["submit", "publish", "admin"])]
+    pub(crate) scope: Vec<String>,
+    /// Machines whose runs it may submit; * stands for any letters, ? for one
+    #[arg(long, value_name = "PATTERN", default_value = "*")]
+    pub(crate) machine: String,
+    /// Days until it expires
+    #[arg(long, value_name = "N", default_value = "365", value_parser = clap::value_parser!(u32).range(1..=36500))]
+    pub(crate) days: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Name of the token
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Address and port; other hosts should come through a proxy with TLS
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8910")]
+    pub(crate) listen: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubmitArgs {
+    /// Result file
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Address of the database, as in https://results.example
+    #[arg(long, value_name = "URL", required_unless_present = "bundle")]
+    pub(crate) to: Option<String>,
+    /// Facts to replace by pseudonyms, with commas between them; none for nothing
+    #[arg(long, value_name = "FACTS", default_value = "hosts,user,paths", value_delimiter = ',', value_parser = ["hosts", "user", "paths", "none"])]
+    pub(crate) redact: Vec<String>,
+    /// Send without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Write what would be sent to this file instead, to be sent from another machine
+    #[arg(long, value_name = "FILE", conflicts_with = "to")]
+    pub(crate) bundle: Option<PathBuf>,
+    /// File with the token, readable by its owner alone [default: the variable COMET_TOKEN]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
+}
+
+fn parse_day(text: &str) -> Result<i64, String> {
+    comet_db::card::time_ms(text)
+        .ok_or_else(|| "write a day, as in 2026-01-31, or an RFC 3339 time".into())
+}
+
+fn parse_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.@".contains(c);
+    if text.is_empty()
+        || text.len() > 64
+        || !text.chars().all(is_plain)
+        || text == comet_db::card::OPERATOR
+    {
+        return Err("a name has 1 to 64 letters, digits or any of -_.@ and is not operator".into());
+    }
+    Ok(text.into())
+}

@@ -1,0 +1,144 @@
+//! `submit`: sends a result file to a database, without names that are nobody's business.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use comet_db::examine;
+use comet_db::limits::Limits;
+use comet_db::submit::{pack, send};
+use comet_db::token::Secret;
+use comet_report::redact::{Fact, Redacted, redact};
+
+use super::db::refused;
+use super::files;
+use crate::cli::SubmitArgs;
+use crate::exit;
+use crate::paths;
+use crate::terminal;
+
+/// Variable with the token.
+const TOKEN: &str = "COMET_TOKEN";
+/// Names that are shown before sending.
+const SHOWN: usize = 20;
+
+/// Sends a file, or writes what would be sent.
+pub(crate) fn submit(args: &SubmitArgs) -> anyhow::Result<u8> {
+    paths::refuse_device(&args.file)?;
+    let path = args.file.display();
+    let bytes = fs::read(&args.file).map_err(|error| {
+        exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
+    })?;
+    let text = Limits::FOREIGN.unpack(&bytes).map_err(refused)?;
+    let facts = facts(&args.redact)?;
+    let key = if facts.is_empty() { Vec::new() } else { key()? };
+    let redacted = if facts.is_empty() {
+        Redacted { text: text.into_owned(), ..Redacted::default() }
+    } else {
+        redact(&text, &facts, &key).map_err(exit::bad_input)?
+    };
+    let runs = examine::runs(&redacted.text).map_err(refused)?;
+    let packed = pack(&redacted.text).map_err(refused)?;
+    explain(&redacted, runs.len(), packed.len());
+    if let Some(bundle) = &args.bundle {
+        files::write(bundle, &packed)?;
+        let bundle = bundle.display();
+        terminal::note(&format!(
+            "note: send it by comet-run submit {bundle} --redact none --to URL"
+        ));
+        return Ok(exit::OK);
+    }
+    let url = args.to.as_deref().unwrap_or_default();
+    let secret = secret(args.token_file.as_deref())?;
+    if !args.yes && !agrees(url)? {
+        return Err(exit::usage("nothing was sent (say yes, or give --yes)"));
+    }
+    let receipt = send(url, &secret, &packed).map_err(refused)?;
+    let word = if receipt.is_new { "submitted" } else { "known" };
+    let mut lines = format!("{word} {}\n", receipt.file);
+    for (address, state) in &receipt.runs {
+        lines += &format!("{state} {address}\n");
+    }
+    terminal::print(&lines)?;
+    Ok(exit::OK)
+}
+
+/// The facts that `names` ask for.
+fn facts(names: &[String]) -> anyhow::Result<Vec<Fact>> {
+    let facts: Vec<Fact> =
+        Fact::ALL.into_iter().filter(|fact| names.iter().any(|name| name == fact.name())).collect();
+    if names.iter().any(|name| name == "none") && !facts.is_empty() {
+        return Err(exit::usage("--redact has none and other facts (write none alone)"));
+    }
+    Ok(facts)
+}
+
+/// Prints what leaves the machine.
+fn explain(redacted: &Redacted, n_runs: usize, n_bytes: usize) {
+    let mut text = format!(
+        "leaves this machine: {n_bytes} bytes packed, runs={n_runs}, with samples, settings, machine and labels"
+    );
+    if redacted.names.is_empty() {
+        text += "\nno name is replaced";
+    }
+    for (name, pseudonym) in redacted.names.iter().take(SHOWN) {
+        text += &format!("\n{name} becomes {pseudonym}");
+    }
+    if redacted.names.len() > SHOWN {
+        text += &format!("\nand {} more", redacted.names.len() - SHOWN);
+    }
+    terminal::note(&text);
+}
+
+fn agrees(url: &str) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    terminal::write_stderr(&format!("send it to {}? [y/N] ", terminal::one_line(url)));
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim(), "y" | "yes"))
+}
+
+/// The token in the file `path`, or in the variable.
+fn secret(path: Option<&Path>) -> anyhow::Result<Secret> {
+    let text = match path {
+        Some(path) => {
+            let shown = path.display();
+            let unread = |error| exit::usage(format!("cannot read {shown}: {error}"));
+            let mode = path.metadata().map_err(unread)?.permissions().mode() & 0o777;
+            if mode & 0o077 != 0 {
+                return Err(exit::usage(format!(
+                    "{shown} has mode {mode:o}, expected 600: others may read the token (chmod 600 {shown})"
+                )));
+            }
+            fs::read_to_string(path).map_err(unread)?
+        }
+        None => std::env::var(TOKEN).map_err(|_| {
+            exit::usage(format!("there is no token (set {TOKEN}, or give --token-file)"))
+        })?,
+    };
+    Secret::parse(&text).map_err(refused)
+}
+
+/// The secret from which this user's pseudonyms are made: equal names stay equal in all submissions.
+fn key() -> anyhow::Result<Vec<u8>> {
+    let folder = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let folder = folder.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".config")));
+    let folder = folder
+        .ok_or_else(|| exit::usage("there is no HOME for the key of pseudonyms (set HOME)"))?;
+    let path = folder.join("comet").join("redact.key");
+    if let Ok(key) = fs::read(&path) {
+        return Ok(key);
+    }
+    let mut key = vec![0; 32];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    let cannot = || format!("cannot write {} (set XDG_CONFIG_HOME)", path.display());
+    fs::create_dir_all(folder.join("comet")).with_context(cannot)?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let mut file = made.with_context(cannot)?;
+    file.write_all(&key).and_then(|()| file.sync_all()).with_context(cannot)?;
+    Ok(key)
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# The result database from end to end: files go in, are found, survive reindex, backup and kill -9, and
+# arrive from a submitter over loopback.
+# Usage: scripts/database-test.sh [KILLS]
+# Without an argument it kills 25 times. COMET_RUN names a program that was built with the feature db;
+# otherwise it is built.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+kills=${1-25}
+if [[ ! $kills =~ ^[0-9]{1,6}$ ]] || (($# > 1)); then
+    printf 'error: KILLS is a whole number\nusage: %s [KILLS]\n' "$0" >&2
+    exit 2
+fi
+if [[ -z ${COMET_RUN-} ]]; then
+    cargo test --locked -p comet-db --lib
+    cargo clippy --locked -p comet-run --features db --all-targets -- -D warnings
+    cargo build --locked -p comet-run --features db
+    COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
+fi
+comet_run=$(realpath "$COMET_RUN")
+scratch=$(mktemp -d)
+server=
+stop_server() {
+    [[ -z $server ]] || kill "$server" 2>/dev/null || true
+}
+trap 'stop_server; rm -rf "$scratch"' EXIT
+cd "$scratch"
+export XDG_CONFIG_HOME=$scratch/config
+
+fail() {
+    printf 'error: %s\n' "$1" >&2
+    exit 1
+}
+
+same() { # WHAT FILE FILE
+    cmp -s "$2" "$3" || fail "$1: $(diff "$2" "$3" | head -n 5)"
+}
+
+runs() { # FOLDER
+    "$comet_run" db list "$1" --json --limit 100000
+}
+
+announce() {
+    printf '\n== %s\n' "$1"
+}
+
+announce "files on a simulated machine"
+for n in 1 2 3 4 5 6; do
+    "$comet_run" echo broadcast --machine t3e -n 4 --profile quick --format none --seed "$n" \
+        --label "night=$n" --out "$n.jsonl" 2>/dev/null
+done
+
+announce "add, list, reindex, backup"
+"$comet_run" db add d ./*.jsonl >added
+"$comet_run" db add d ./*.jsonl >known
+[[ $(grep -c ^added added) == 6 && $(grep -c ^known known) == 6 ]] || fail "each file is added once"
+runs d >before
+[[ $(wc -l <before) == 6 ]] || fail "six runs are listed"
+[[ $("$comet_run" db list d --json --label night=3 | wc -l) == 1 ]] || fail "a label finds its run"
+"$comet_run" db reindex d
+runs d >after
+same "reindex gives other answers" before after
+rm d/index.sqlite*
+runs d >after
+same "an index from nothing gives other answers" before after
+"$comet_run" db backup d copy
+runs copy >after
+same "a backup gives other answers" before after
+
+announce "refusals"
+printf '{"type":"end"}\n' >wrong.jsonl
+if "$comet_run" db add d wrong.jsonl 2>words; then fail "a wrong file is added"; fi
+grep -q 'line 1: ' words || fail "a refusal names the line: $(cat words)"
+
+announce "kill -9 while files are added, $kills times"
+lost=0
+for ((n = 1; n <= kills; n++)); do
+    sed "s/\"night\":\"1\"/\"night\":\"killed $n\"/" 1.jsonl >"k$n.jsonl"
+done
+: >answered
+shopt -s nullglob
+killed=(k*.jsonl)
+for ((n = 1; n <= kills; n++)); do
+    "$comet_run" db add d "${killed[@]}" >>answered 2>/dev/null &
+    sleep "0.$(printf '%03d' $((RANDOM % 300 + 5)))"
+    kill -KILL $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+done
+# A line that a killed process left in part was no answer.
+grep -E '^(added|known) [0-9a-f]{64} ' answered | cut -d' ' -f2 | sort -u >promised || true
+runs d >listed
+python3 - listed <<'PY' | sort -u >found
+import json, sys
+for line in open(sys.argv[1]):
+    print(json.loads(line)["file"])
+PY
+lost=$(comm -23 promised found | wc -l)
+[[ $lost == 0 ]] || fail "$lost answered files are lost"
+cp listed before
+"$comet_run" db reindex d
+runs d >after
+same "kills left something half there" before after
+printf '%s files answered, none lost\n' "$(wc -l <promised)"
+
+announce "submission over loopback"
+"$comet_run" db token add d lab --machine '*' >token 2>/dev/null
+"$comet_run" db token add d boss --scope submit,publish >boss 2>/dev/null
+"$comet_run" serve d --listen 127.0.0.1:0 >address &
+server=$!
+for _ in {1..100}; do
+    [[ -s address ]] && break
+    sleep 0.1
+done
+url=$(sed -n 's/^serving \(.*\)\/$/\1/p' address)
+[[ -n $url ]] || fail "the server does not start"
+"$comet_run" echo -n 2 --profile quick --format none --label machine=cluster --label user=alice --out s.jsonl 2>/dev/null
+COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes >submitted
+grep -q '^pending ' submitted || fail "a submission is pending: $(cat submitted)"
+COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes | grep -q '^known ' || fail "a file arrives once"
+page=$(sed -n 's/^pending //p' submitted)
+python3 - "$url" "$page" "$(cat token)" "$(hostname)" <<'PY'
+import gzip, json, sys, urllib.request, urllib.error
+url, page, token, host = sys.argv[1:]
+def get(path, data=None, headers={}):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url + path, data, headers), timeout=30) as answer:
+            return answer.status, answer.read(), answer.headers
+    except urllib.error.HTTPError as error:
+        return error.code, error.read(), error.headers
+def check(path, status, *parts, **more):
+    found, body, headers = get(path, **more)
+    assert found == status, (path, found, body[:300])
+    assert "default-src 'none'" in headers["content-security-policy"], path
+    for part in parts:
+        assert part.encode() in body, (path, part, body[:2000])
+    return body
+pending = page[len(url):]
+check("/", 200, "t3e"); check("/?machine=t3e&mpi=sim&since=2020-01-01&label=night", 200)
+check("/?since=x", 400, "expected a day"); check("/machines", 200, "t3e"); check("/healthz", 200, "ok")
+assert b"cluster" not in check("/", 200) + check("/machines", 200) + check("/api/v1/runs", 200)
+for path in [pending, pending + "/report", "/api/v1" + pending, "/nothing", "/runs/x", "/files/" + "0" * 64]:
+    check(path, 404)
+runs = []
+path = "/api/v1/runs?limit=2"
+while path:
+    answer = json.loads(check(path, 200))
+    runs += answer["runs"]
+    path = answer["next"] and "/api/v1/runs?limit=2&after=" + answer["next"]
+assert len({run["id"] for run in runs}) == len(runs) >= 6
+run = runs[0]
+check("/runs/" + run["id"], 200, "comet/echo"); check("/runs/" + run["id"] + "/report", 200, "<svg")
+points = json.loads(check("/api/v1/runs/" + run["id"] + "/points", 200))["points"]
+assert len(points) == sum(run["points"].values()), (len(points), run["points"])
+raw = gzip.decompress(check("/files/" + run["file"] + ".jsonl.gz", 200))
+assert raw.startswith(b'{"type":"run"')
+def submit(body, status, *parts, token=token):
+    headers = {"authorization": "Bearer " + token, "content-type": "application/gzip"}
+    return check("/api/v1/runs", status, *parts, data=body, headers=headers)
+submit(raw, 200); submit(raw, 401, token="x"); submit(b"x\n", 422, '"line":1')
+submit(raw + b"{}\n", 422, '"line":'); submit(gzip.compress(b"\n" * (80 << 20)), 413)
+try:
+    submit(b"\n" * (65 << 20), 413)
+except (ConnectionError, urllib.error.URLError):
+    pass  # The server may close before all of it has arrived.
+PY
+COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
+blob=$(sed -n 's/^submitted //p' submitted)
+"$comet_run" db accept d "$blob" >/dev/null
+"$comet_run" db list d --json --machine cluster --state published | wc -l | grep -qx 2 || fail "an accepted run is published"
+gzip -dc "d/data/${blob:0:2}/$blob.jsonl.gz" >sent.jsonl
+if grep -q "alice\|$scratch" sent.jsonl; then fail "names leave the machine"; fi
+grep -q '"user":"user-' sent.jsonl || fail "names have pseudonyms"
+"$comet_run" db token revoke d lab >/dev/null
+if COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes 2>/dev/null >/dev/null; then fail "a revoked token is taken"; fi
+kill -TERM "$server"
+wait "$server" || fail "the server does not stop in order"
+server=
+runs d >before
+"$comet_run" db reindex d
+runs d >after
+same "reindex after submissions gives other answers" before after
+
+printf '\n== passed: the database\n'
