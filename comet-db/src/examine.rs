@@ -444,10 +444,7 @@ mod tests {
     #[test]
     fn a_wrong_file_is_refused_with_its_lines() {
         let text = Example::default().file();
-        assert_eq!(
-            refusal(b""),
-            "there is no run in the file (see comet-run validate)"
-        );
+        assert_eq!(refusal(b""), "there is no run in the file (see comet-run validate)");
         assert!(refusal(b"# osu\n# text\n").starts_with("line 1: "));
         let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
         let wrong = [lines[0], b"{}\n", lines[1], b"[]\n"].concat();

@@ -45,7 +45,7 @@ pub(crate) struct JournalArgs {
     /// Measure all units anew, into a file beside the one of --out, if that is there
     #[arg(long)]
     pub(crate) again: bool,
-    /// Attempts at a unit that may fail before it is given up
+    /// Attempts at a unit that may fail before it is given up, and starts of --launch in a row that may begin none
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) attempts: u32,
     /// Go on with a file that was begun in another environment: processor, system, tuning variables

@@ -22,9 +22,6 @@ use crate::terminal;
 /// Starts of words with the command and the file of all starts.
 const REPLACED: [&str; 3] = ["--launch=", "--out=", "-o"];
 
-/// Starts in a row that begin no unit.
-const MAX_IDLE: u32 = 2;
-
 /// Exit codes of a program that went through what it had to do, or will never begin.
 const OF_AN_END: [u8; 9] = [
     exit::OK,
@@ -74,7 +71,7 @@ pub(super) fn supervise(
             return Ok(code);
         }
         n_idle = if has_moved { 0 } else { n_idle + 1 };
-        if n_idle >= MAX_IDLE {
+        if n_idle >= args.journal.attempts {
             return Err(exit::refuse(
                 exit::TRANSPORT,
                 format!("'{command}' ended with {} before it began a unit", words_of(status)),
