@@ -30,7 +30,7 @@ const ANY: u64 = 0xffff_ffff;
 
 impl Waiting {
     /// `waiting` as operation, peer and tag in one word (0 for no wait) and the length in another.
-    #[inline]
+    #[inline(always)]
     pub fn pack(waiting: Option<Self>) -> [u64; 2] {
         let word = |kind: u64, peer: u64, tag: u16| kind << 56 | u64::from(tag) << 32 | peer & ANY;
         let peer = |source| match source {

@@ -156,14 +156,14 @@ impl Mpi {
         all.ok().and_then(|largest| u8::try_from(largest).ok()).unwrap_or(code)
     }
 
-    /// Makes `call`, with a note for the guard.
-    #[inline]
+    /// Makes `call`, with a note for the guard. Mode and peer of a send are constants of its caller.
+    #[inline(always)]
     fn waiting<R>(&self, waiting: Waiting, call: impl FnOnce() -> R) -> R {
         self.waiting_for(Waiting::pack(Some(waiting)), call)
     }
 
     /// The same for what is packed already.
-    #[inline]
+    #[inline(always)]
     fn waiting_for<R>(&self, waiting: [u64; 2], call: impl FnOnce() -> R) -> R {
         self.vitals.enter_packed(waiting);
         let result = call();

@@ -167,7 +167,7 @@ impl Pending<Mpi> for MpiSend<'_> {
 
 impl<'env> MpiRecv<'env> {
     /// The result of a receive whose end a call for a set has told, if it has.
-    #[inline]
+    #[inline(always)]
     fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<<Self as Pending<Mpi>>::Out> {
         let Some(end) = end else { return self.finish(t) };
         let (source, capacity_bytes) = (self.source, self.capacity_bytes);
@@ -184,7 +184,7 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
         self.as_ref().has_ended()
     }
 
-    #[inline]
+    #[inline(always)]
     fn finish(mut self, t: &Mpi) -> Result<Self::Out> {
         let mut status = empty_status();
         let request = self.as_mut();
