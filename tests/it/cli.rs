@@ -124,7 +124,7 @@ fn values_that_mean_nothing_are_refused_with_the_value_and_a_remedy() {
         echo --budget 0s                    => '0s' for '--budget <TIME>': the time must be above zero
         echo --watchdog 5                   => '5' for '--watchdog <TIME>': a time is a number with a unit
         echo --mem lots                     => 'lots' for '--mem <SIZE>'
-        echo --samples 0                    => '0' for '--samples <N>'
+        echo --samples 0                    => '0' for '--samples <N[..N]>'
         echo --repetitions x                => 'x' for '--repetitions <N>'
         echo --profile slow                 => 'slow' for '--profile <NAME>'
         echo --format pdf                   => 'pdf' for '--format <FORMAT>'

@@ -80,3 +80,19 @@ fn units_of_a_suite_answer_together_though_each_is_a_run_of_its_own() {
     assert_eq!(replies(&both(Some(OfSuite::default())))[0].sentences(), [expected]);
     assert!(replies(&both(None)).is_empty(), "runs of no suite have launches of their own");
 }
+
+#[test]
+fn numbers_of_ranks_with_one_length_are_told_along_the_ranks() {
+    let of = |length| [("imb/allreduce", length, 10.0), ("skampi/reduce_bcast", length, 15.0)];
+    let mut reply = replies(&[run(5, &[of(64), of(256)].concat())]).remove(0);
+    for n_ranks in [8, 2] {
+        reply.cells.push(Cell { n_ranks, ..reply.cells[0] });
+    }
+    assert_eq!(
+        reply.sentences(),
+        [
+            "reduce_bcast against allreduce, on 4 ranks: slower (1.5 times) from 64 B to 256 B",
+            "reduce_bcast against allreduce, at 64 B: slower (1.5 times) from 2 ranks to 8 ranks",
+        ]
+    );
+}

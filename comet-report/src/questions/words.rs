@@ -13,17 +13,31 @@ use crate::words::{count, list};
 type Place = fn(&Cell) -> u64;
 
 impl Reply {
-    /// The reply in sentences: the fastest way where that is asked for, then each way against the first.
+    /// The reply in sentences, first of numbers of ranks with several lengths, then of those with one: the
+    /// fastest way where that is asked for, then each way against the first.
     pub fn sentences(&self) -> Vec<String> {
-        let n = |place: Place| distinct(self.cells.iter().map(place)).len();
+        let cells = self.cells.iter().map(|cell| (cell.n_ranks, cell));
+        let has_lengths =
+            |cells: &[&Cell]| distinct(cells.iter().map(|cell| cell.length_bytes)).len() > 1;
+        let (swept, single): (Vec<_>, Vec<_>) =
+            grouped(cells).into_iter().partition(|(_, cells)| has_lengths(cells));
+        let all = [swept, single].map(|of| of.into_iter().flat_map(|(_, cells)| cells).collect());
+        all.into_iter().flat_map(|cells: Vec<&Cell>| self.sentences_of(&cells)).collect()
+    }
+
+    /// The same of `cells`, along what they have more of, lengths or numbers of ranks.
+    fn sentences_of(&self, cells: &[&Cell]) -> Vec<String> {
+        let n = |place: Place| distinct(cells.iter().map(|cell| place(cell))).len();
         let (length, ranks): (Place, Place) = (|cell| cell.length_bytes, |cell| cell.n_ranks);
-        let (along, at) = if n(ranks) > n(length) { (ranks, length) } else { (length, ranks) };
         let is_of_ranks = n(ranks) > n(length);
+        let (along, at) = if is_of_ranks { (ranks, length) } else { (length, ranks) };
         let words = |value: u64, is_rank: bool| {
             if is_rank { count(value, "rank") } else { bytes(value) }
         };
         let mut sentences = Vec::new();
-        for (value, cells) in grouped(self.cells.iter().map(|cell| (at(cell), cell))) {
+        let mut places = grouped(cells.iter().map(|cell| (at(cell), *cell)));
+        places.sort_by_key(|(value, _)| *value);
+        for (value, cells) in places {
             let place = if is_of_ranks { "at" } else { "on" };
             let place = format!("{place} {}", words(value, !is_of_ranks));
             let write = |value| words(value, is_of_ranks);
