@@ -23,7 +23,7 @@
 //! **Timed** (all ranks, started together): the calls in the last columns; what is left of an epoch follows before
 //! the next interval. One window serves all of them but the first two, where SKaMPI makes another each time.
 //!
-//! **Reports**: time from the start to the end, by the definition in effect.
+//! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
 //!
 //! **Rate**: none.
 //!
@@ -368,6 +368,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
         },
         series: &[Series::completion("call")],
         n_ranks: if Call::of(INDEX).is_of_pair() { Some(2) } else { None },
+        prepares_each: true,
         is_movable: false,
         bytes_per_rank: |case, world| bytes_of_blocks(case, 1 + world.n_ranks as u64),
         ..KernelInfo::collective("skampi")
