@@ -20,8 +20,9 @@
 //!   put_passive          rank 0 locks rank 1         rank 0 put, unlock
 //!   pingpong_put         fences                      rank 0 put; fence; rank 1 put; fence
 //! ```
-//! **Timed** (all ranks, started together): the calls in the last columns; what is left of an epoch follows before
-//! the next interval. One window serves all of them but the first two, where SKaMPI makes another each time.
+//! **Timed** (all ranks, started together; rank 0 alone in `win_start`, `win_complete`, `win_wait`, `put_call` and
+//! `put_passive`, as by SKaMPI): the calls in the last columns; what is left of an epoch follows before the next
+//! interval. One window serves all of them but the first two, where SKaMPI makes another each time.
 //!
 //! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
 //!
@@ -95,6 +96,11 @@ impl Call {
     const fn moves(self) -> bool {
         use Call::{Complete, FenceBoth, FenceClose, Wait};
         self.is_of_pair() || matches!(self, FenceClose | FenceBoth | Complete | Wait)
+    }
+
+    /// True if rank 0 alone takes times.
+    const fn is_of_first(self) -> bool {
+        matches!(self, Self::Start | Self::Complete | Self::Wait | Self::Put | Self::PutPassive)
     }
 
     /// True if each rank puts to itself.
@@ -408,6 +414,11 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
             is_ready: false,
             is_left: false,
         };
-        Ok(Some((Duty::Together, part)))
+        let duty = match (call.is_of_first(), rank) {
+            (false, _) => Duty::Together,
+            (true, 0) => Duty::Times,
+            (true, _) => Duty::Follows,
+        };
+        Ok(Some((duty, part)))
     }
 }
