@@ -60,7 +60,7 @@ pub enum Corrupt {
     All,
     /// All but the first to each rank with each tag.
     Repeated,
-    /// The message of that number, from 0 on, to each rank with each tag.
+    /// The message of that number, from 0 on, to each rank with each of a user's tags.
     Number(usize),
     /// Those with a user's tag that are sent from memory into which a message was received.
     InPlace,
@@ -398,7 +398,7 @@ impl Local {
             Corrupt::Users => tag.value() <= Tag::MAX,
             Corrupt::All => true,
             Corrupt::Repeated => number > 0,
-            Corrupt::Number(chosen) => number == chosen,
+            Corrupt::Number(chosen) => number == chosen && tag.value() <= Tag::MAX,
             Corrupt::InPlace => {
                 tag.value() <= Tag::MAX && received_at.borrow().contains(&message.as_ptr().addr())
             }

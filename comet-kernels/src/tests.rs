@@ -62,6 +62,13 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
     match (case.find(&PAIRS), case.find(&ROUND)) {
         (Some(_), _) => n_ranks - 2 * case.length(&PAIRS),
         (_, Some(_)) => n_ranks % 2,
+        _ if matches!(
+            case.info.name,
+            "win_start" | "win_complete" | "win_wait" | "put_call" | "put_passive"
+        ) =>
+        {
+            n_ranks - 1
+        }
         _ if case.info.suite == "imb-rma" && case.info.name.starts_with("bidir") => n_ranks - 2,
         _ if case.info.suite == "imb-mt" && case.info.name.starts_with("ping") => n_ranks % 2,
         _ if matches!(case.info.name, "uniband" | "biband" | "bisection") => n_ranks % 2,

@@ -59,7 +59,7 @@ pub struct Mpi {
     comm: Rc<Comm>,
     library: Arc<Library>,
     group: Group,
-    topology: Topology,
+    topology: Rc<Topology>,
     is_one_node: bool,
     n_ranks_of_job: usize,
     clock_domain: u64,
@@ -99,7 +99,7 @@ impl Mpi {
             comm: Rc::clone(job.comm()),
             library: Arc::clone(job.library()),
             group: Group::whole(job.rank(), job.n_ranks()),
-            topology,
+            topology: Rc::new(topology),
             is_one_node: job.is_one_node(),
             n_ranks_of_job: job.n_ranks(),
             clock_domain: clock::domain(CLOCK, job.rank()),
@@ -124,12 +124,23 @@ impl Mpi {
         self.comm.limit_counts(max_count);
     }
 
-    /// The transport of the ranks of `group` on `comm`, which has been made of this one.
-    fn part(&self, group: Group, comm: Rc<Comm>, neighbours: Option<Arc<Neighbours>>) -> Self {
+    /// The group of these ranks and its topology, for another communicator of them: of no size that grows with
+    /// the number of ranks.
+    fn ranks(&self) -> (Group, Rc<Topology>) {
+        (self.group.clone(), Rc::clone(&self.topology))
+    }
+
+    /// The transport of these [ranks](Self::ranks) on `comm`, which has been made of this one.
+    fn part(
+        &self,
+        (group, topology): (Group, Rc<Topology>),
+        comm: Rc<Comm>,
+        neighbours: Option<Arc<Neighbours>>,
+    ) -> Self {
         Self {
             comm,
             library: Arc::clone(&self.library),
-            topology: group.topology(&self.topology),
+            topology,
             group,
             lines: None,
             set: Cell::default(),
@@ -363,12 +374,14 @@ impl Transport for Mpi {
 
     /// `MPI_Comm_split`, after the ranks have told each other which of them take part where.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
-        self.split_into(self.group.split(self, colour, key)?)
+        let group = self.group.split(self, colour, key)?;
+        let topology = |group: &Group| Rc::new(group.topology(&self.topology));
+        self.split_into(group.map(|group| (group.clone(), topology(&group))))
     }
 
     /// `MPI_Comm_split` alone.
     fn split_again(&self, _: Option<u32>, _: u64, part: Option<&Self>) -> Result<Option<Self>> {
-        self.split_into(part.map(|part| part.group.clone()))
+        self.split_into(part.map(Self::ranks))
     }
 
     /// `MPI_Comm_dup`.

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A run that made launches itself brings each of them. Runs of a suite belong together by their units, others by
-//! their places: a suite that was cut short has fewer.
+//! their places among those: a suite that was cut short has fewer. All are of one suite.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ use crate::journal::conditions;
 use crate::launches::{Concluded, carry};
 use crate::outside::{Place, Unfit, agrees};
 use crate::read::ReadError;
-use crate::record::{End, EndStatus, Noise, Record, Run};
+use crate::record::{End, EndStatus, Noise, OfSuite, Record, Run};
 use crate::recorder::new_run_id;
 use crate::runs::RunRecords;
 use crate::words;
@@ -33,7 +33,7 @@ const OPEN: [&str; 7] =
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
-    /// A file has another number of runs than the first.
+    /// A file has another number of runs outside of suites than the first.
     #[error("{file} holds {own}, {first_file} {first} (merge files of one command line)")]
     Runs {
         /// The file.
@@ -62,6 +62,9 @@ pub enum MergeError {
         /// That of the first.
         first: String,
     },
+    /// A file has no run.
+    #[error("file {0} of those to merge holds no run (leave it out)")]
+    Empty(usize),
     /// A run is none of CoMet.
     #[error("{0} is no measurement of comet-run (merge files that it measured)")]
     Foreign(String),
@@ -77,7 +80,7 @@ pub enum MergeError {
 }
 
 /// The records of the runs that the files `of_files` make together: those of one unit of a suite, or else the first
-/// of each, and so on. `argv` is the command line, at the time `now`.
+/// outside of suites of each, and so on. `argv` is the command line, at the time `now`.
 ///
 /// # Errors
 /// If the files hold different plans, times of other conditions, or a run twice.
@@ -87,20 +90,33 @@ pub fn merge(
     now: SystemTime,
 ) -> Result<Vec<Record>, MergeError> {
     let Some(first) = of_files.first() else { return Ok(Vec::new()) };
+    if let Some(index) = of_files.iter().position(Vec::is_empty) {
+        return Err(MergeError::Empty(index + 1));
+    }
+    same_suite(&of_files)?;
     let n_placed = |runs: &[RunRecords]| runs.iter().filter(|run| unit(run).is_none()).count();
     if let Some(other) = of_files.iter().find(|runs| n_placed(runs) != n_placed(first)) {
-        let name = |runs: &[RunRecords]| runs.first().map_or(String::new(), file);
+        let number = |runs: &[RunRecords]| {
+            format!("{} outside of suites", words::count(n_placed(runs), "run"))
+        };
         return Err(MergeError::Runs {
-            file: name(other),
-            own: words::count(other.len(), "run"),
-            first_file: name(first),
-            first: words::count(first.len(), "run"),
+            file: file(&other[0]),
+            own: number(other),
+            first_file: file(&first[0]),
+            first: number(first),
         });
     }
     let mut groups: Vec<(Key, Vec<RunRecords>)> = Vec::new();
     for runs in of_files {
-        for (place, run) in runs.into_iter().enumerate() {
-            let key = unit(&run).map_or(Key::Place(place), Key::Unit);
+        let mut n_placed = 0;
+        for run in runs {
+            let key = match unit(&run) {
+                Some(unit) => Key::Unit(unit),
+                None => {
+                    n_placed += 1;
+                    Key::Place(n_placed)
+                }
+            };
             match groups.iter_mut().find(|(other, _)| *other == key) {
                 Some((_, group)) => group.push(run),
                 None => groups.push((key, vec![run])),
@@ -119,8 +135,28 @@ pub fn merge(
 enum Key {
     /// The unit of a suite.
     Unit(String),
-    /// The place in the file.
+    /// The place in the file among the runs outside of suites.
     Place(usize),
+}
+
+/// Succeeds if all runs that are of a suite are of one.
+fn same_suite(of_files: &[Vec<RunRecords>]) -> Result<(), MergeError> {
+    let of_suites = of_files.iter().flatten();
+    let mut of_suites =
+        of_suites.filter_map(|run| Some((run, run.run.as_ref()?.of_suite.as_ref()?)));
+    let Some((first, of_first)) = of_suites.next() else { return Ok(()) };
+    let Some((run, own)) = of_suites.find(|(_, of)| of.sha256 != of_first.sha256) else {
+        return Ok(());
+    };
+    // Two versions of one suite have one name.
+    let word = |of: &OfSuite| format!("{} of SHA-256 {:.8}", of.name, of.sha256);
+    Err(MergeError::Other {
+        file: file(run),
+        first_file: file(first),
+        name: "suite".into(),
+        own: word(own),
+        first: word(of_first),
+    })
 }
 
 /// The unit of a suite that `run` is of.
@@ -295,7 +331,6 @@ fn same_plan(first: &Run, run: &Run, files: (String, String)) -> Result<(), Merg
 mod tests {
     use super::*;
     use crate::fixture;
-    use crate::record::OfSuite;
     use crate::runs::split;
     use std::path::PathBuf;
     use std::time::Duration;
@@ -369,7 +404,10 @@ mod tests {
             "b.jsonl is no measurement of comet-run",
         );
         let two = [file_of("b", 1.0), file_of("c", 1.0)].concat();
-        check(vec![file_of("a", 1.0), two], "b.jsonl holds 2 runs, a.jsonl 1 run (merge");
+        check(
+            vec![file_of("a", 1.0), two],
+            "b.jsonl holds 2 runs outside of suites, a.jsonl 1 run outside of suites (merge",
+        );
         let mut nameless = file_of("b", 1.0);
         nameless[0].run = None;
         check(vec![file_of("a", 1.0), nameless], "b.jsonl is no measurement of comet-run");
@@ -459,8 +497,27 @@ mod tests {
         };
         let found: Vec<String> = merged.iter().map(sources).collect();
         assert_eq!(found, ["x: a1 b2 c1", "y: a2 b1", "z: b3"]);
-        let mixed = vec![suite(&[("x", "a1")]), file_of("b", 1.0)];
-        let error = merge(mixed, &[], now()).unwrap_err().to_string();
-        assert!(error.starts_with("b.jsonl holds 1 run, a.jsonl 1 run"), "{error}");
+        let refused = |files: Vec<Vec<RunRecords>>, expected: &str| {
+            let error = merge(files, &[], now()).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        let mixed = || vec![suite(&[("x", "a1")]), file_of("b", 1.0)];
+        refused(
+            mixed(),
+            "b.jsonl holds 1 run outside of suites, a.jsonl 0 runs outside of suites (merge",
+        );
+        // Runs outside of suites have their places among themselves.
+        let mixed = mixed().concat();
+        let placed = vec![[&mixed[..], &file_of("c", 1.0)[..]].concat(), {
+            [file_of("d", 1.0), suite(&[("x", "b1")]), file_of("e", 1.0)].concat()
+        }];
+        assert_eq!(split(merge(placed, &[], now()).unwrap()).len(), 3);
+        let mut other = suite(&[("x", "b1")]);
+        other[0].run.as_mut().unwrap().of_suite.as_mut().unwrap().sha256 = "6b".into();
+        refused(
+            vec![suite(&[("x", "a1")]), other],
+            "b.jsonl differs from a.jsonl: suite is small of SHA-256 6b there, and small of SHA-256 5a",
+        );
+        refused(vec![suite(&[("x", "a1")]), Vec::new()], "file 2 of those to merge holds no run");
     }
 }

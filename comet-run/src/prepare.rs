@@ -221,7 +221,8 @@ pub(crate) fn settings(args: &PlanArgs, origin: &Origin) -> Settings {
     settings.warm_up = effort.warm_up;
     settings.samples = effort.samples.and_then(SampleCount::exact);
     settings.stop = effort.stop_rule();
-    if effort.time.is_none() {
+    let has_bounds = effort.samples.and_then(SampleCount::bounds).is_some();
+    if effort.time.is_none() && !has_bounds {
         simulated::sample_exactly(&mut settings, origin, simulated::most_ranks(&args.world));
     }
     method.apply(&mut settings, cases.profile == Profile::Full);

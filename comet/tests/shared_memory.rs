@@ -39,7 +39,6 @@ fn broadcast(n_ranks: usize, stream: u16) -> std::result::Result<comet::Times, E
         .measure()
 }
 
-/// SK-26: an operation and its buffers are all that a new instance needs.
 fn results_reach_the_caller() {
     let times = broadcast(3, 0).unwrap();
     assert!(times.median_ns > 0.0 && times.bytes_per_s > Some(0.0), "{times}");

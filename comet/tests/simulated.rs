@@ -60,6 +60,7 @@ fn measured(name: &str) -> Times {
     exchange.measure().unwrap()
 }
 
+/// SK-26: an operation and its buffers are all that a new instance needs.
 #[test]
 fn an_exchange_takes_as_long_as_the_law_of_the_machine_has_it() {
     let times = measured("law");

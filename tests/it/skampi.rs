@@ -1,7 +1,7 @@
 //! Requirements of the SKaMPI paper by their numbers, each with a command line and with what shows that it is
 //! met.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -223,6 +223,47 @@ fn a_case_is_done_once_its_standard_error_is_small() {
     refused.notes("--standard-error 3 is a rule of --rules skampi, and the rules are comet");
 }
 
+/// The bounds are met exactly, whatever their divisors, also where the machine repeats its times to the last bit.
+#[test]
+fn the_bounds_of_samples_are_kept() {
+    let folder = Folder::new();
+    for (bounds, expected) in [("5..5", 5), ("9..9", 9), ("2..5", 2), ("8..32", 8)] {
+        let line = "skampi/pingpong_send_recv imb/bcast -t sim -n 2 -s 8 --rules skampi --quiet";
+        folder.run(&format!("{line} --samples {bounds} --out {expected}.jsonl")).success();
+        let found = samples(&folder, &format!("{expected}.jsonl"));
+        assert_eq!(found, [(expected, true); 2], "{bounds}");
+        let records = folder.records(&format!("{expected}.jsonl"));
+        let run = records.of_type("run").next().expect("a run");
+        assert!(!run["config"]["stop"].is_null(), "{run}");
+    }
+}
+
+/// SK-93: the call that ends an access does not wait for targets that are busy, and the time is that of rank 0.
+#[test]
+fn the_end_of_an_access_is_timed_on_its_own_rank() {
+    let folder = Folder::new();
+    let line = "skampi/win_complete --axis delay_us=0,5000 -t sim -n 3 --rules skampi";
+    folder.run(&format!("{line} --sizes 0,4 --quiet --out r.jsonl")).success();
+    let records = folder.records("r.jsonl");
+    let of = |point: &Value| {
+        let axis = |name: &str| point["params"][name].as_u64().expect("a number");
+        let time_ns = point["quoted_ns"].as_f64().expect("a time");
+        ((axis("length_bytes"), axis("delay_us")), time_ns)
+    };
+    let times: BTreeMap<(u64, u64), f64> = records.points().map(of).collect();
+    assert_eq!(times[&(0, 0)], times[&(0, 5000)], "{times:?}");
+    assert!(times[&(4, 5000)] < 1e6, "{times:?}");
+    // A definition that would time what goes before is not taken.
+    let output = folder.run(&format!("{line} --sizes 0 --definition D5 --out d.jsonl")).success();
+    let output = output
+        .notes("note: skampi/win_complete is not measured by D5 loop_mean, but by D1 completion");
+    let records = folder.records("d.jsonl");
+    assert!(
+        records.points().all(|point| point["value"]["definition"] == "D1 completion"),
+        "{output:#?}"
+    );
+}
+
 /// SK-83: one instance on several machines, in one plot.
 #[test]
 fn a_plot_shows_one_instance_on_several_machines() {
@@ -256,6 +297,34 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// Lines of `text` that name a test: its comment, up to `#[test]`, and its name.
+fn lines_of_tests(text: &str) -> Vec<&str> {
+    let (mut found, mut above, mut is_test) = (Vec::new(), Vec::new(), false);
+    for line in text.lines().map(str::trim_start) {
+        match line {
+            "#[test]" => is_test = true,
+            _ if line.starts_with("//") => above.push(line),
+            // Other attributes may stand between them.
+            _ if line.starts_with("#[") => (),
+            _ => {
+                if std::mem::take(&mut is_test) {
+                    found.append(&mut above);
+                    found.push(line);
+                }
+                above.clear();
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_comment_of_no_test_names_no_row() {
+    let text = "/// of a test\n#[test]\nfn first() {\n    // within\n    let x = 1;\n}\n\n/// of none\nfn sk_02() {}\n\n\
+                // apart\n\n#[test]\nfn second() {}\n";
+    assert_eq!(lines_of_tests(text), ["/// of a test", "fn first() {", "fn second() {}"]);
+}
+
 /// Each row is named above a test or in its name, alone or by a range that it is in.
 #[test]
 fn every_row_of_the_paper_is_named_by_a_test() {
@@ -263,8 +332,7 @@ fn every_row_of_the_paper_is_named_by_a_test() {
     sources(Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace"), &mut texts);
     let mut named = BTreeSet::new();
     for text in &texts {
-        let lines = text.lines().map(str::trim_start);
-        for line in lines.filter(|line| line.starts_with("//") || line.starts_with("fn sk_")) {
+        for line in lines_of_tests(text) {
             let line = line.to_uppercase().replace('_', "-");
             let numbers: Vec<(usize, u32)> = line
                 .match_indices("SK-")

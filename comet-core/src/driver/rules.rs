@@ -123,10 +123,17 @@ impl StopRule {
     pub const SKAMPI: Self = Self { samples: [8, 32], error: 0.10 };
 }
 
-/// Operations of `SKaMPI` from one look at the error to the next.
+/// The most operations of `SKaMPI` from one look at the error to the next.
 const SKAMPI_BATCH: u32 = 4;
 
 impl Counts {
+    /// The same where each operation is started together: those of a loop are taken one by one, or they would not
+    /// be by their definition. A sample of `SKaMPI` is one call, whatever the steps of the clock.
+    pub(super) fn one_by_one(self, rules: Rules) -> Self {
+        let n_of_sample = if rules == Rules::Skampi { 1 } else { self.repetitions };
+        Self { repetitions: 1, n_samples: self.n_samples * n_of_sample, ..self }
+    }
+
     /// Slices of a result under these counts.
     pub(super) fn slices_of(self, of_settings: Slices) -> Slices {
         let (min, max) = self.slices;
@@ -256,12 +263,15 @@ impl Rules {
                 let step_ns = clock.step_ns.map_or(0.0, real);
                 let needed = step_ns / stop.error / probe.fastest_ns().max(1.0);
                 let [least, most] = stop.samples;
-                let n_samples = least.min(SKAMPI_BATCH);
+                // The fewest and the most are met exactly where the fewest are whole slices.
+                let of_least = (1..=SKAMPI_BATCH).rev().find(|n| least % n == 0);
+                let n_samples = of_least.unwrap_or(1);
+                let fewest = least / n_samples;
                 Some(Counts {
                     repetitions: to_u32(needed.ceil().clamp(1.0, 10_000.0)),
                     n_samples,
                     settle: 1,
-                    slices: (least.div_ceil(n_samples), most.div_ceil(n_samples)),
+                    slices: (fewest, (most / n_samples).max(fewest)),
                 })
             }
             // The least of several loops is what its barrier quotes.
@@ -399,12 +409,21 @@ mod tests {
             let case = Case::new(&SEND, &[8]);
             let counts = Rules::Skampi.counts(&case, clock, probe, &settings, 2).unwrap();
             assert_eq!((counts.repetitions, counts.n_samples, counts.slices), expected);
+            let single = counts.one_by_one(Rules::Skampi);
+            assert_eq!(
+                (single.repetitions, single.n_samples, single.slices),
+                (1, expected.1, expected.2)
+            );
+            let (n, (fewest, most)) = (single.n_samples, single.slices);
+            assert!(n * fewest == samples[0] && n * most <= samples[1], "{samples:?}");
         };
         let StopRule { samples, error } = StopRule::SKAMPI;
         check(samples, error, (2, 4, (2, 8)));
         check([8, 16], 0.03, (7, 4, (2, 4)));
         check([1, 1], 0.5, (1, 1, (1, 1)));
-        check([2, 5], 0.2, (1, 2, (1, 3)));
+        check([2, 5], 0.2, (1, 2, (1, 2)));
+        check([5, 5], 0.2, (1, 1, (5, 5)));
+        check([9, 9], 0.2, (1, 3, (3, 3)));
     }
 
     #[test]

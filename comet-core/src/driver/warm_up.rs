@@ -134,8 +134,7 @@ impl<T: Transport> Conductor<'_, T> {
         }
     }
 
-    /// Counts of the rules for `case`, if they are not CoMet's own. Where each operation is started
-    /// together, those of a loop are taken one by one, or they would not be by their definition.
+    /// Counts of the rules for `case`, if they are not CoMet's own.
     fn counts(&self, case: &Case, probe: Probe) -> Option<Counts> {
         let settings = self.settings;
         let counts = settings.rules.counts(
@@ -148,7 +147,7 @@ impl<T: Transport> Conductor<'_, T> {
         if !case.info.timing_under(self.settings.definition(case.info)).starts_together() {
             return Some(counts);
         }
-        Some(Counts { repetitions: 1, n_samples: counts.n_samples * counts.repetitions, ..counts })
+        Some(counts.one_by_one(settings.rules))
     }
 
     /// The pace for `case`, given what a probe found, by the `counts` of other rules if there are

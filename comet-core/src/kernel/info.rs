@@ -275,6 +275,9 @@ pub struct KernelInfo {
     /// About the number of messages of one operation, of all ranks, where messages carry it out; the
     /// time of a simulation follows from it.
     pub messages_per_op: fn(&Case, &World<'_>) -> u64,
+    /// True if each operation needs work [before it](super::Operation::clear) that is not timed, so that no interval
+    /// holds several.
+    pub prepares_each: bool,
     /// True if its operation happens once in a launch: one sample, and nothing to warm up.
     pub is_once: bool,
     /// True if the buffers of an operation may be others than those of the one before.
@@ -317,6 +320,7 @@ impl KernelInfo {
             },
             bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
             messages_per_op: |_, _| 2,
+            prepares_each: false,
             is_once: false,
             is_movable: true,
             is_checked: true,
@@ -362,10 +366,15 @@ impl KernelInfo {
         (self.suite, self.name) == (other.suite, other.name)
     }
 
+    /// True if its times may be formed by `definition` in place of its own.
+    pub fn admits_definition(&self, definition: Definition) -> bool {
+        self.class.admits(definition) && (!self.prepares_each || definition.starts_together())
+    }
+
     /// The definition of a series if `wanted` is asked for.
     pub fn definition_under(&self, series: usize, wanted: Option<Definition>) -> Definition {
         let Series { definition: own, is_lap, .. } = self.series[series];
-        let admits = |definition: &Definition| !is_lap && self.class.admits(*definition);
+        let admits = |definition: &Definition| !is_lap && self.admits_definition(*definition);
         wanted.filter(admits).unwrap_or(own)
     }
 
@@ -389,7 +398,7 @@ impl KernelInfo {
 
     /// How operations follow each other if the definition `wanted` is asked for.
     pub fn timing_under(&self, wanted: Option<Definition>) -> Timing {
-        match wanted.filter(|definition| self.class.admits(*definition)) {
+        match wanted.filter(|definition| self.admits_definition(*definition)) {
             None => self.timing,
             Some(definition) if definition.starts_together() => Timing::Single,
             Some(Definition::ClosedByBarrier | Definition::BarrierSubtracted) => Timing::Batched,
@@ -401,6 +410,21 @@ impl KernelInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operations_that_are_prepared_one_by_one_are_timed_one_by_one() {
+        static INFO: KernelInfo = KernelInfo {
+            prepares_each: true,
+            series: &[Series::completion("call")],
+            ..KernelInfo::collective("test")
+        };
+        for wanted in Definition::all() {
+            let definition = INFO.definition_under(0, Some(wanted));
+            assert!(definition.starts_together(), "{wanted:?}");
+            assert_eq!(INFO.timing_under(Some(wanted)), Timing::Single, "{wanted:?}");
+        }
+        assert_eq!(INFO.definition_under(0, Some(Definition::CallMean)), Definition::CallMean);
+    }
 
     #[test]
     fn a_barrier_admits_no_definition_with_a_second_barrier() {

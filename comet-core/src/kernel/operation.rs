@@ -119,6 +119,25 @@ pub trait Operation<T: Transport> {
         self.check(check);
         Ok(())
     }
+
+    /// [`verify`](Self::verify) of messages that the rank packs, by [`run_packed`](Self::run_packed).
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn verify_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        check: &mut Checker,
+    ) -> Result<()> {
+        self.fill(check.seeds());
+        self.begin(t)?;
+        self.run_packed(t, packing)?;
+        self.conclude(t)?;
+        self.end(t)?;
+        self.check(check);
+        Ok(())
+    }
 }
 
 /// The way in which a rank repeats its part.
@@ -300,6 +319,20 @@ impl<T: Transport, P: Operation<T>> Operation<T> for Packed<'_, T, P> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.part.run_packed(t, &mut self.packing)
+    }
+
+    #[inline]
+    fn clear(&mut self, t: &T) -> Result<()> {
+        self.part.clear(t)
+    }
+
+    #[inline]
+    fn conclude(&mut self, t: &T) -> Result<()> {
+        self.part.conclude(t)
+    }
+
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        self.part.verify_packed(t, &mut self.packing, check)
     }
 
     fn check(&mut self, check: &mut Checker) {

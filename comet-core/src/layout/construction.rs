@@ -43,8 +43,10 @@ impl<T: Transport> Construction<T> for PieceSearch {
         Ok(())
     }
 
-    /// Those of the definition.
+    /// Those of the pieces: a second element lies an extent behind the first one.
     fn found(&mut self, _: &T) -> Result<[usize; 2]> {
-        Ok([self.0.size_bytes(), self.0.extent_bytes()])
+        let one = self.0.runs();
+        let two = Datatype::contiguous(2, self.0.clone()).runs();
+        Ok([one.size_bytes(), two.end() - one.end()])
     }
 }

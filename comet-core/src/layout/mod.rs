@@ -305,9 +305,9 @@ impl Layouts {
         Self::both(self.sent.clone()).to_string()
     }
 
-    /// True if the layouts of the two sides differ.
+    /// True if the layouts of the two sides differ, whatever their names.
     pub fn differ(&self) -> bool {
-        self.sent != self.received
+        self.sent.form != self.received.form
     }
 
     /// The names that the user gave, each with the text for which it stands.
@@ -377,7 +377,9 @@ impl Blocks {
         }
         let Layouts { sent, received, way } = &*self.layouts;
         let kinds = self.datatypes.each_ref().map(Datatype::elements);
-        if *way == Way::Datatype && sent != received && (kinds[0] != kinds[1] || kinds[0].len() > 1)
+        if *way == Way::Datatype
+            && self.layouts.differ()
+            && (kinds[0] != kinds[1] || kinds[0].len() > 1)
         {
             let names = kinds
                 .map(|kinds| kinds.into_iter().map(Element::name).collect::<Vec<_>>().join(", "));

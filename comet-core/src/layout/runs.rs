@@ -109,6 +109,12 @@ impl Runs {
         self.size_bytes
     }
 
+    /// End of the last byte of any piece in memory.
+    pub(super) fn end(&self) -> usize {
+        let end = |run: &Run| run.at + (run.n - 1) * run.stride + run.block;
+        self.runs.iter().map(end).max().unwrap_or(0)
+    }
+
     /// Number of pieces.
     pub fn n_pieces(&self) -> usize {
         self.runs.iter().map(|run| run.n).sum()

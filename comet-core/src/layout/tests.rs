@@ -29,6 +29,31 @@ fn extents_end_with_the_last_block() {
     assert_eq!((blocks.n_pieces(), blocks.extent_bytes(), blocks.data_bytes()), (2, 24, 12));
 }
 
+#[test]
+fn sides_of_one_form_are_one_layout_whatever_their_names() {
+    let mut half: Layout = "vector:1:2".parse().unwrap();
+    (half.word, half.definition) = ("half".into(), Some("vector:1:2".into()));
+    let received = "vector:1:2".parse().unwrap();
+    let both = Layouts { received, sent: half, way: Way::Datatype };
+    assert!(!both.differ());
+    assert_eq!(both.to_string(), "half");
+    assert!(layouts("vector:1:2:to:vector:1:3").differ());
+}
+
+#[test]
+fn size_and_extent_are_found_by_the_pieces() {
+    crate::local::run_alone(|t| {
+        for word in WORDS {
+            let of = layouts(word).of(192, Element::I32);
+            let mut search =
+                <PieceSearch as Construction<crate::local::Local>>::of(t, of.sent()).unwrap();
+            let expected = [of.sent().size_bytes(), of.sent().extent_bytes()];
+            let found = Construction::found(&mut search, t).unwrap();
+            assert_eq!(found, expected, "{word}");
+        }
+    });
+}
+
 /// The words of all layouts, of which any two may be a pair.
 const WORDS: [&str; 12] = [
     "contiguous",

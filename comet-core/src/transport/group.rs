@@ -15,6 +15,9 @@ use crate::topology::Topology;
 /// never take each other's messages. A group has its context until its last value is dropped: a rank
 /// has received by then what was sent to it there, and another group has the context only once none of
 /// its ranks is in this one any more.
+///
+/// A rank is in 64 groups at once whatever their order: each of their contexts is free with its group. Contexts behind
+/// them, up to 16,383, are given out in ascending order, and each is free again once all later ones are.
 #[derive(Clone, Debug)]
 pub struct Group {
     rank: Rank,
@@ -247,7 +250,8 @@ impl Group {
     #[cold]
     pub fn no_context(&self) -> TransportError {
         let text = format!(
-            "a rank is in {} groups at most (drop some before the next split)",
+            "a rank has no context left of {}, of which those behind the first {N_FIRST} are free once all later ones \
+             are (drop the latest groups before the next split)",
             Tag::MAX_CONTEXT
         );
         self.located(TransportError::new(TransportErrorKind::OutOfResources, text))

@@ -90,8 +90,8 @@ pub trait Transport: RawTransport + Sized {
     /// nothing is on its way in them.
     ///
     /// # Errors
-    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) where a rank would be in more
-    /// than 16,383 groups at once; other kinds if the job has failed.
+    /// [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) where no [context](Group) is left, which
+    /// takes more than 64 groups of a rank at once; other kinds if the job has failed.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>>;
 
     /// Another transport of the ranks of `part`, which a split with these arguments has made: by the call

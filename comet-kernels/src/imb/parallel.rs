@@ -100,9 +100,21 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
         })
     }
 
-    /// A round in both directions, whose messages the rank packs.
+    /// [`round`](Self::round) of messages that the rank packs.
     #[inline]
-    fn round_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+    fn round_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        mut look: impl FnMut(&mut T::Buffer, Status),
+    ) -> Result<()> {
+        if !BOTH {
+            let [out, back] = packing.both(t, &mut self.messages, &mut self.buffer)?;
+            let source = Source::Rank(self.left);
+            let status = t.blocked_exchange(self.right, out, source, back, self.tag)?;
+            self.arrived_bytes = packing.whole(status).length_from(self.left);
+            return packing.unpack(t, &mut self.buffer);
+        }
         let Self { left, right, tag, messages, buffer, packed, arrived_bytes, sends, .. } = self;
         let (left, right, tag) = (*left, *right, *tag);
         let Some(packed) = packed else { return Ok(()) };
@@ -112,14 +124,32 @@ impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
             let mut pending = s.requests_in(std::mem::take(sends));
             pending.push(s.unblocked_send(right, tag, to_right)?);
             pending.push(s.unblocked_send(left, tag, to_left)?);
-            t.blocked_recv(Source::Rank(left), tag, packing.incoming(buffer))?;
+            let status = t.blocked_recv(Source::Rank(left), tag, packing.incoming(buffer))?;
             packing.unpack(t, buffer)?;
+            look(buffer, packing.whole(status));
             let status = t.blocked_recv(Source::Rank(right), tag, packing.incoming(buffer))?;
             packing.unpack(t, buffer)?;
             *arrived_bytes = packing.whole(status).length_from(right);
             *sends = pending.into_room()?;
             Ok(())
         })
+    }
+
+    /// Fills all buffers, and returns the check of the left neighbour's message before the other one comes.
+    fn filled_for<'c>(
+        &mut self,
+        check: &'c mut Checker,
+    ) -> impl FnMut(&mut T::Buffer, Status) + use<'c, T, BOTH> {
+        let (seeds, left, right) = (check.seeds(), self.left, self.right);
+        self.fill(seeds);
+        if BOTH {
+            pattern::spoil(&mut self.buffer, seeds.of(0, left));
+        }
+        move |buffer, status| {
+            let what = format!("the message from rank {left}");
+            check.arrival(status.length_from(left), (buffer, seeds.of(0, left)), &what);
+            pattern::spoil(buffer, seeds.of(1, right));
+        }
     }
 
     /// The neighbour whose message comes last, and the seed of that message.
@@ -147,14 +177,7 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
 
     #[inline]
     fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
-        if BOTH {
-            return self.round_packed(t, packing);
-        }
-        let ([out, back], source) =
-            (packing.both(t, &mut self.messages, &mut self.buffer)?, Source::Rank(self.left));
-        let status = t.blocked_exchange(self.right, out, source, back, self.tag)?;
-        self.arrived_bytes = packing.whole(status).length_from(self.left);
-        packing.unpack(t, &mut self.buffer)
+        self.round_packed(t, packing, |_, _| ())
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -165,14 +188,20 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Neighbours<T, BOTH> {
 
     /// The round with a check of every message.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        let (seeds, left, right) = (check.seeds(), self.left, self.right);
-        self.fill(seeds);
-        pattern::spoil(&mut self.buffer, seeds.of(0, left));
-        self.round(t, |buffer, status| {
-            let what = format!("the message from rank {left}");
-            check.arrival(status.length_from(left), (buffer, seeds.of(0, left)), &what);
-            pattern::spoil(buffer, seeds.of(1, right));
-        })?;
+        let look = self.filled_for(check);
+        self.round(t, look)?;
+        self.check(check);
+        Ok(())
+    }
+
+    fn verify_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        check: &mut Checker,
+    ) -> Result<()> {
+        let look = self.filled_for(check);
+        self.round_packed(t, packing, look)?;
         self.check(check);
         Ok(())
     }

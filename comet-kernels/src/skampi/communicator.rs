@@ -12,7 +12,7 @@
 //! ```
 //! **Timed** (all ranks): the call alone. What it has made is freed before the next interval.
 //!
-//! **Reports**: time from the start to the end, by the definition in effect.
+//! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
 //!
 //! **Rate**: none.
 //!
@@ -106,6 +106,7 @@ impl<T: Transport, const IS_WHOLE: bool> Pattern<T> for Communicator<IS_WHOLE> {
         class: Class::Synchronisation,
         axes: &[],
         series: &[Series::completion("call")],
+        prepares_each: true,
         is_movable: false,
         ..KernelInfo::collective(SUITE.suite)
     };

@@ -20,10 +20,11 @@
 //!   put_passive          rank 0 locks rank 1         rank 0 put, unlock
 //!   pingpong_put         fences                      rank 0 put; fence; rank 1 put; fence
 //! ```
-//! **Timed** (all ranks, started together): the calls in the last columns; what is left of an epoch follows before
-//! the next interval. One window serves all of them but the first two, where SKaMPI makes another each time.
+//! **Timed** (all ranks, started together; rank 0 alone in `win_start`, `win_complete`, `win_wait`, `put_call` and
+//! `put_passive`, as by SKaMPI): the calls in the last columns; what is left of an epoch follows before the next
+//! interval. One window serves all of them but the first two, where SKaMPI makes another each time.
 //!
-//! **Reports**: time from the start to the end, by the definition in effect.
+//! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
 //!
 //! **Rate**: none.
 //!
@@ -95,6 +96,11 @@ impl Call {
     const fn moves(self) -> bool {
         use Call::{Complete, FenceBoth, FenceClose, Wait};
         self.is_of_pair() || matches!(self, FenceClose | FenceBoth | Complete | Wait)
+    }
+
+    /// True if rank 0 alone takes times.
+    const fn is_of_first(self) -> bool {
+        matches!(self, Self::Start | Self::Complete | Self::Wait | Self::Put | Self::PutPassive)
     }
 
     /// True if each rank puts to itself.
@@ -368,6 +374,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
         },
         series: &[Series::completion("call")],
         n_ranks: if Call::of(INDEX).is_of_pair() { Some(2) } else { None },
+        prepares_each: true,
         is_movable: false,
         bytes_per_rank: |case, world| bytes_of_blocks(case, 1 + world.n_ranks as u64),
         ..KernelInfo::collective("skampi")
@@ -407,6 +414,11 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
             is_ready: false,
             is_left: false,
         };
-        Ok(Some((Duty::Together, part)))
+        let duty = match (call.is_of_first(), rank) {
+            (false, _) => Duty::Together,
+            (true, 0) => Duty::Times,
+            (true, _) => Duty::Follows,
+        };
+        Ok(Some((duty, part)))
     }
 }

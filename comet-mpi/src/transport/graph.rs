@@ -39,6 +39,6 @@ impl Mpi {
         })?;
         let comm = Rc::clone(&graph.comm);
         self.graph.replace(Some(graph));
-        Ok(self.part(self.group.clone(), comm, Some(Arc::clone(neighbours))))
+        Ok(self.part(self.ranks(), comm, Some(Arc::clone(neighbours))))
     }
 }

@@ -25,6 +25,7 @@ impl Mpi {
             (!self.group.is_whole()).then(|| (0..self.n_ranks()).map(members).collect());
         let Self { library, topology, is_one_node, n_ranks_of_job, clock_domain, .. } = self;
         let Self { startup_ns, vitals, of_lanes, on_failure, .. } = self;
+        let topology = &**topology;
         let make = |lane: Lane, comm: LaneComm| {
             let of_lane = &of_lanes[lane.number()];
             of_lane.begin_lane(lane.number(), vitals, thread_number());
@@ -34,7 +35,7 @@ impl Mpi {
                 comm: Rc::new(comm.into_comm()),
                 library: Arc::clone(library),
                 group: part.unwrap_or(whole),
-                topology: topology.clone(),
+                topology: Rc::new(topology.clone()),
                 is_one_node: *is_one_node,
                 n_ranks_of_job: *n_ranks_of_job,
                 clock_domain: *clock_domain,

@@ -317,7 +317,7 @@ impl Runs<'_> {
         let wanted =
             self.args.plan.method.definition.filter(|_| !self.args.plan.method.is_for_some)?;
         let own = info.series.first()?.definition;
-        let is_strange = wanted != own && !info.class.admits(wanted);
+        let is_strange = wanted != own && !info.admits_definition(wanted);
         is_strange.then(|| {
             format!(
                 "note: {} is not measured by {}, but by {}",

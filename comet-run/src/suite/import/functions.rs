@@ -2,6 +2,7 @@
 
 use comet_core::kernel::{KernelInfo, LENGTH_BYTES, Participants};
 
+use super::expression::Counts;
 use crate::catalogue;
 
 /// A measurement: the function of a script, or the type of a parameter file.
@@ -90,17 +91,19 @@ impl Function {
     /// those of windows are an assertion, whether to put, and a delay.
     ///
     /// # Errors
-    /// One sentence for a call without the put that its kernel has.
-    pub(super) fn with_puts(&self, numbers: &[f64], mut keys: Keys) -> Result<Keys, String> {
+    /// One sentence for a call without the put that its kernel has, or for a delay that is no sweep.
+    pub(super) fn with_puts(&self, numbers: &[Counts], mut keys: Keys) -> Result<Keys, String> {
         match (self.info.id().as_str(), numbers) {
             ("skampi/win_complete" | "skampi/win_wait", [_, puts, delay @ ..]) => {
-                if *puts == 0.0 {
+                if *puts == Counts::One(0.0) {
                     keys.retain(|(key, _)| *key != LENGTH_BYTES.name);
                     keys.push((LENGTH_BYTES.name, "0".to_owned()));
                 }
-                keys.extend(delay.first().map(|us| ("delay_us", format!("{us:.0}"))));
+                if let Some(delay) = delay.first() {
+                    keys.push(("delay_us", delay.sweep(1.0, f64::INFINITY)?));
+                }
             }
-            ("skampi/win_fence_close" | "skampi/win_fence_both", [.., 0.0]) => {
+            ("skampi/win_fence_close" | "skampi/win_fence_both", [.., Counts::One(0.0)]) => {
                 return Err("a fence without a put before".into());
             }
             _ => (),

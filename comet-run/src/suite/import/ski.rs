@@ -305,11 +305,11 @@ impl Reader {
             keys.push((axis, name.to_owned()));
         }
         let mut numbers = Vec::new();
-        for argument in arguments.flatten() {
+        for argument in arguments.collect::<Result<Vec<_>, _>>()? {
             let name = match argument {
                 Value::Name(name) if name != NO_INFO => name,
-                Value::Counts(Counts::One(number)) => {
-                    numbers.push(number);
+                Value::Counts(counts) => {
+                    numbers.push(counts);
                     continue;
                 }
                 _ => continue,

@@ -98,6 +98,32 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
     );
 }
 
+const DELAYS: &str = "\
+set_skampi_buffer(64kb)
+all = comm(4)
+for delay in [0, 100, 50000] do
+  measure all : Win_complete_delayed_wait(8, MPI_CHAR, MPI_INFO_NULL, 0, 1, delay)
+od
+for late = 0 to 30 step 10 do
+  measure all : Win_wait_delayed_complete(8, MPI_CHAR, MPI_INFO_NULL, 0, 0, late)
+od
+measure all : Win_complete_delayed_wait(8, MPI_CHAR, MPI_INFO_NULL, nothing, 1, 50)
+";
+
+#[test]
+fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
+    let (found, entries) = imported("d.ski", DELAYS);
+    assert_eq!(
+        entries,
+        [
+            "Win_complete_delayed_wait: skampi/win_complete delay_us=0,100,50000 length_bytes=8 procs=4",
+            "Win_wait_delayed_complete: skampi/win_wait delay_us=0..30+10 length_bytes=0 procs=4",
+        ]
+    );
+    let notes = ["d.ski:9: Win_complete_delayed_wait: 'nothing', which has no value"];
+    assert_eq!(found.notes, notes);
+}
+
 const PARAMETERS: &str = "\
 @MACHINE Cray T3E
 @MEMORY 4096
