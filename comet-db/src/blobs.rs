@@ -5,8 +5,9 @@
 //! `data/ab/abcd….json`; files that are being written lie in `data/tmp`. A name appears by `rename` once
 //! its bytes are on the disk, so that no reader ever sees a part.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,13 +18,15 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::Error;
-use crate::card::Card;
+use crate::card::{Card, State};
 use crate::id::BlobId;
 
 /// End of the names of blobs.
 const PACKED: &str = ".jsonl.gz";
 /// End of the names of cards.
 const CARD: &str = ".json";
+/// Name of the file with the id of the database.
+const ID: &str = "id";
 /// Age of a file that was being written, from which nobody writes it any more.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 /// Remedy for a folder that cannot be written.
@@ -51,8 +54,11 @@ impl Blobs {
     /// If the folder cannot be made or read.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let blobs = Self { folder: folder.join("data") };
+        blobs.make()?;
+        if blobs.id()?.is_none() {
+            blobs.set_id(&random_id()?)?;
+        }
         let parts = blobs.parts();
-        fs::create_dir_all(&parts).map_err(Error::io("make", &parts, FREE))?;
         let is_abandoned = |path: &Path| {
             let changed = path.metadata().and_then(|data| data.modified());
             changed.is_ok_and(|time| {
@@ -64,6 +70,62 @@ impl Blobs {
             drop(fs::remove_file(path));
         }
         Ok(blobs)
+    }
+
+    /// The blobs in `folder` for a copy of the database with this `id`: an empty folder, or one with a copy
+    /// of it.
+    ///
+    /// # Errors
+    /// If the folder holds something else, or cannot be made or read.
+    pub(crate) fn open_copy(folder: &Path, id: &str) -> Result<Self, Error> {
+        let is_new = !folder.exists() || entries(folder)?.is_empty();
+        let copies = Self { folder: folder.join("data") };
+        let found = copies.id()?;
+        if !is_new && found.as_deref() != Some(id) {
+            return Err(Error::Unknown(format!(
+                "{} holds something else than a copy of this database (name a new folder)",
+                folder.display()
+            )));
+        }
+        copies.make()?;
+        if found.is_none() {
+            copies.set_id(id)?;
+        }
+        Ok(copies)
+    }
+
+    /// Makes the folders that are not there, for their owner alone: pending files are nobody else's.
+    fn make(&self) -> Result<(), Error> {
+        let parts = self.parts();
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&parts);
+        made.map_err(Error::io("make", parts, FREE))
+    }
+
+    /// Id of the database, which its copies have, too; `None` before it has one.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn id(&self) -> Result<Option<String>, Error> {
+        let path = self.folder.join(ID);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text.trim().to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", path, FREE)(error)),
+        }
+    }
+
+    /// Gives the database this `id`, unless another process was faster.
+    fn set_id(&self, id: &str) -> Result<(), Error> {
+        let part = self.write_part(format!("{id}\n").as_bytes())?;
+        let path = self.folder.join(ID);
+        let linked = fs::hard_link(&part, &path);
+        drop(fs::remove_file(part));
+        match linked {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                Err(Error::io("write", path, FREE)(error))
+            }
+            _ => sync(&self.folder),
+        }
     }
 
     /// Writes `bytes` to the disk, packed, but not under their name yet.
@@ -143,18 +205,24 @@ impl Blobs {
         self.name(&part, id, CARD)
     }
 
-    /// Copies the blob `id` into `to`, unless it is there, and its card, which may have changed; true if the
-    /// blob was not there.
+    /// Copies the blob `id` with its `card` into `to`, as far as they are not there; true if the blob was not.
+    /// A copy that is published stays so.
     ///
     /// # Errors
     /// If it cannot be read or written.
-    pub(crate) fn copy(&self, id: BlobId, to: &Self) -> Result<bool, Error> {
-        to.put_card(id, &self.card(id)?)?;
+    pub(crate) fn copy(&self, id: BlobId, card: &Card, to: &Self) -> Result<bool, Error> {
         let is_new = !to.contains(id);
-        if is_new {
-            let path = self.path(id, PACKED);
-            let bytes = fs::read(&path);
-            let bytes = bytes.map_err(Error::io("read", path, "see comet-run db reindex"))?;
+        let path = self.path(id, PACKED);
+        let bytes = if is_new { Some(fs::read(&path)) } else { None };
+        let bytes = bytes.transpose();
+        let bytes = bytes.map_err(Error::io("read", path, "restore it from a backup"))?;
+        let known = to.card(id).ok();
+        let is_taken_back = card.state == State::Pending
+            && known.as_ref().is_some_and(|known| known.state == State::Published);
+        if known.as_ref() != Some(card) && !is_taken_back {
+            to.put_card(id, card)?;
+        }
+        if let Some(bytes) = bytes {
             let part = to.write_part(&bytes)?;
             to.name(&part, id, PACKED)?;
         }
@@ -227,6 +295,15 @@ impl Drop for Staged<'_> {
     }
 }
 
+/// An id that no other database has.
+fn random_id() -> Result<String, Error> {
+    const SOURCE: &str = "/dev/urandom";
+    let mut bytes = [0; 16];
+    let read = File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes));
+    read.map_err(Error::io("read", SOURCE, "is there a /dev?"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The paths in `folder`.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).and_then(|entries| {
@@ -244,7 +321,6 @@ fn sync(folder: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::card::State;
     use crate::fixture::Folder;
 
     fn card(state: State) -> Card {

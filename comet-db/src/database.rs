@@ -1,5 +1,6 @@
 //! A database: blobs, and the index that follows from them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use crate::Error;
 use crate::blobs::Blobs;
 use crate::card::{Card, OPERATOR, State, now_ms};
-use crate::examine;
+use crate::examine::{self, RunRows};
 use crate::id::BlobId;
 use crate::index::Index;
 use crate::index::access::TokenRow;
@@ -38,6 +39,15 @@ pub struct Added {
     pub is_new: bool,
     /// Its runs.
     pub runs: Vec<RunRow>,
+}
+
+/// A file that was examined, and may be kept.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    blob: BlobId,
+    text: Cow<'a, [u8]>,
+    card: Card,
+    rows: Vec<RunRows>,
 }
 
 /// A file on its way into a database.
@@ -80,6 +90,20 @@ impl Database {
         Ok(database)
     }
 
+    /// The database in `folder`, which must be one.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if there is none.
+    pub fn existing(folder: &Path) -> Result<Self, Error> {
+        if !folder.join("data").is_dir() {
+            return Err(Error::Unknown(format!(
+                "{} is no database (comet-run db add makes one)",
+                folder.display()
+            )));
+        }
+        Self::open(folder)
+    }
+
     /// Another connection to the index of the open database in `folder`, for a thread that reads.
     ///
     /// # Errors
@@ -110,6 +134,14 @@ impl Database {
     /// If the file is too large or invalid, is of a machine that its token does not cover, or cannot be
     /// written.
     pub fn add(&mut self, arrival: Arrival<'_>) -> Result<Added, Error> {
+        self.keep(Self::prepare(arrival)?)
+    }
+
+    /// Unpacks and examines a file, which takes a while and no database.
+    ///
+    /// # Errors
+    /// If the file is too large or invalid, or is of a machine that its token does not cover.
+    pub fn prepare(arrival: Arrival<'_>) -> Result<Prepared<'_>, Error> {
         let text = arrival.limits.unpack(arrival.bytes)?;
         let id = BlobId::of(&text);
         let (received_ms, token) = (now_ms(), arrival.token);
@@ -139,6 +171,15 @@ impl Database {
                 ));
             }
         }
+        Ok(Prepared { blob: id, text, card, rows })
+    }
+
+    /// Adds a file that was examined, as [`add`](Self::add) does.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn keep(&mut self, prepared: Prepared<'_>) -> Result<Added, Error> {
+        let Prepared { blob: id, text, card, rows } = prepared;
         let is_new = !self.index.contains(id)? && {
             let staged = self.blobs.stage(&text)?;
             self.index.write(|index| {
@@ -146,7 +187,7 @@ impl Database {
                     return Ok(false);
                 }
                 rows.iter().try_for_each(|rows| index.add(rows))?;
-                index.note(received_ms, [&card.submitter, "add", &id.to_string()])?;
+                index.note(card.received_ms, [&card.submitter, "add", &id.to_string()])?;
                 staged.keep(&card)?;
                 Ok(true)
             })?
@@ -211,20 +252,23 @@ impl Database {
     /// If the index cannot be written.
     pub fn reindex(&mut self) -> Result<usize, Error> {
         let Self { blobs, index, problems, .. } = self;
-        let ids = blobs.ids()?;
         problems.clear();
         index.write(|index| {
+            // No other process adds a blob from here on.
+            let ids = blobs.ids()?;
             index.clear()?;
-            ids.iter().try_for_each(|id| add_blob(index, blobs, *id, problems))
-        })?;
-        Ok(ids.len())
+            ids.iter().try_for_each(|id| add_blob(index, blobs, *id, problems))?;
+            Ok(ids.len())
+        })
     }
 
     /// Indexes the blobs that have no rows yet, and gives pending runs the state on their cards: a process
     /// may have died before it could.
     fn catch_up(&mut self) -> Result<(), Error> {
         let Self { blobs, index, problems, .. } = self;
-        let (ids, known) = (blobs.ids()?, index.blobs()?);
+        // In this order: the file of a blob is there before its rows.
+        let known = index.blobs()?;
+        let ids = blobs.ids()?;
         let (ids, known): (BTreeSet<_>, BTreeSet<_>) =
             (ids.into_iter().collect(), known.into_iter().collect());
         for id in ids.difference(&known) {
@@ -247,18 +291,27 @@ impl Database {
     }
 
     /// Writes a copy of the database into the folder `to`, which becomes or is a database itself: the index
-    /// as of one moment, and all files that it lacks.
+    /// as of one moment, and all files that it lacks, the number of which is returned. Files that cannot be
+    /// read are among the [problems](Self::problems).
     ///
     /// # Errors
-    /// If a file cannot be read or written.
+    /// If the folder holds something else, or a file cannot be written.
     pub fn back_up(&mut self, to: &Path) -> Result<usize, Error> {
-        let copies = Blobs::open(to)?;
+        self.problems.clear();
+        let copies = Blobs::open_copy(to, &self.blobs.id()?.unwrap_or_default())?;
         let (part, path) = (to.join("index.part"), to.join(INDEX));
         drop(fs::remove_file(&part));
         self.index.back_up(&part)?;
         let mut n_copied = 0;
         for id in self.blobs.ids()? {
-            n_copied += usize::from(self.blobs.copy(id, &copies)?);
+            let copied = self.blobs.card(id).and_then(|card| self.blobs.copy(id, &card, &copies));
+            match copied {
+                Ok(is_new) => n_copied += usize::from(is_new),
+                Err(error @ (Error::Io { action: "read", .. } | Error::Damaged { .. })) => {
+                    self.problems.push(format!("{id} is not in the backup: {error}"));
+                }
+                Err(error) => return Err(error),
+            }
         }
         for end in ["-wal", "-shm"] {
             // Those of the copy before would be taken for the new one's.

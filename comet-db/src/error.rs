@@ -41,6 +41,9 @@ pub enum Error {
     /// A name of a run, a blob, a machine or a token that the database does not hold.
     #[error("{0}")]
     Unknown(String),
+    /// A database at an address that does not answer, or fails.
+    #[error("{0}")]
+    Unreachable(String),
     /// The index refused.
     #[error("the index refused: {0}")]
     Index(String),
@@ -63,11 +66,15 @@ impl Error {
     }
 }
 
+/// The most problems that are reported: the reading of a file ends with them.
+pub(crate) const MAX_PROBLEMS: usize = 20;
+
 /// The first of `problems`, and the number of the others.
 fn first(problems: &[Problem]) -> String {
     let Some(Problem { line, message }) = problems.first() else { return "invalid".into() };
     let more = match problems.len() - 1 {
         0 => String::new(),
+        n if problems.len() >= MAX_PROBLEMS => format!(", and {n} other problems or more"),
         n => format!(", and {n} other problems"),
     };
     let place = if *line == 0 { String::new() } else { format!("line {line}: ") };

@@ -5,15 +5,17 @@
 
 use std::collections::BTreeSet;
 
-use comet_report::read::{self, Problem, ReadError};
-use comet_report::record::{KernelFacts, MESH, Name, Point, RANKS, Run};
+use comet_report::read::{self, Bounds, Problem, ReadError};
+use comet_report::record::{AxisFacts, KernelFacts, MESH, Name, Point, RANKS, Run};
 use comet_report::runs::{RunRecords, split};
 use comet_report::verdict::verdict;
 
 use crate::Error;
 use crate::card::{Card, time_ms};
+use crate::error::MAX_PROBLEMS;
 use crate::id::{BlobId, Id};
-use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow};
+use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow, Table};
+use crate::store::Value;
 
 /// The most runs of a file.
 const MAX_RUNS: usize = 10_000;
@@ -25,8 +27,16 @@ const MAX_LABELS: usize = 64;
 const MAX_TEXT: usize = 1000;
 /// The most bytes of a title.
 const MAX_TITLE: usize = 100;
-/// The most problems that are reported.
-const MAX_PROBLEMS: usize = 20;
+/// The most points of launches of a file.
+const MAX_LAUNCHES: usize = 1_000_000;
+/// The most bytes of the figures of the launches of a point.
+const MAX_FIGURES: usize = 100_000;
+/// The most ranks, and the most rows or columns of a mesh.
+const MAX_RANKS: u64 = 100_000;
+/// The most ranks of a kernel in rounds.
+const MAX_IN_ROUNDS: u64 = 10_000;
+/// The most pairs of ranks in rounds, of all lengths of a run together: reports have a cell for each.
+const MAX_PAIRS: u64 = 20_000_000;
 
 /// Rows of one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,14 +58,14 @@ pub struct RunRows {
 /// # Errors
 /// If a line is no record, belongs to no run, or if there is no run; with all such lines.
 pub fn runs(bytes: &[u8]) -> Result<Vec<RunRecords>, Error> {
-    let read = match read::parse_records(bytes) {
+    let bounds = Bounds { runs: MAX_RUNS, launches: MAX_LAUNCHES, problems: MAX_PROBLEMS };
+    let read = match read::parse_bounded(bytes, bounds) {
         Ok(read) => read,
         Err(ReadError::Line { line, message, .. }) => {
-            let mut problems = read::validate_text(bytes).problems;
+            let mut problems = read::first_problems(bytes, MAX_PROBLEMS);
             if problems.is_empty() {
                 problems.push(Problem { line, message });
             }
-            problems.truncate(MAX_PROBLEMS);
             return Err(Error::Invalid(problems));
         }
         Err(error) => return Err(Error::invalid(0, error.to_string())),
@@ -66,14 +76,10 @@ pub fn runs(bytes: &[u8]) -> Result<Vec<RunRecords>, Error> {
     }
     let runs: Vec<RunRecords> =
         split(read.records).into_iter().filter(|run| run.run.is_some()).collect();
-    match runs.len() {
-        0 => Err(Error::invalid(0, "there is no run in the file")),
-        n if n > MAX_RUNS => Err(Error::invalid(
-            0,
-            format!("the file has {n} runs, expected at most {MAX_RUNS} (split it)"),
-        )),
-        _ => Ok(runs),
+    if runs.is_empty() {
+        return Err(Error::invalid(0, "there is no run in the file"));
     }
+    Ok(runs)
 }
 
 /// The rows of the blob `id`, which holds `bytes` and has this `card`.
@@ -141,7 +147,9 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
             series.push(curve);
         }
     }
-    Ok(RunRows { run: row, machine, labels: labels.collect(), series, points })
+    let rows = RunRows { run: row, machine, labels: labels.collect(), series, points };
+    check_rows(&rows)?;
+    Ok(rows)
 }
 
 /// Refuses what no run of CoMet has, and what would make an index slow.
@@ -155,24 +163,79 @@ fn check(facts: &Run, run: &RunRecords) -> Result<(), Error> {
             format!("run {name} has {found} {what}, expected at most {most}"),
         ));
     }
+    check_ranks(facts, &run.points)?;
+    let of_axes = facts.kernels.iter().flat_map(|kernel| &kernel.axes);
+    let of_axes = of_axes.flat_map(|axis| [&*axis.name, &axis.unit]);
     let of_labels = facts.labels.iter().flat_map(|(name, value)| [name.as_str(), value]);
     let of_points = run.points.iter().flat_map(|point| {
         let variant = point.variant.as_deref().unwrap_or_default();
         [&*point.suite, &*point.kernel, &*point.class, variant, &*point.key]
     });
     let of_run = [&*facts.run_id, &facts.suite.name, &facts.suite.version, &facts.fingerprint];
-    let mut texts = of_labels.chain(of_points).chain(of_run);
-    match texts.find(|text| text.len() > MAX_TEXT) {
-        None => Ok(()),
-        Some(text) => Err(Error::invalid(
-            0,
-            format!(
-                "the name {}… has {} bytes, expected at most {MAX_TEXT}",
-                short(text, 30),
-                text.len()
-            ),
-        )),
+    let mut texts = of_labels.chain(of_points).chain(of_run).chain(of_axes);
+    texts.find(|text| text.len() > MAX_TEXT).map_or(Ok(()), |text| Err(too_long(text, MAX_TEXT)))
+}
+
+/// Refuses numbers of ranks for which a report would take too much memory.
+fn check_ranks(facts: &Run, points: &[Point]) -> Result<(), Error> {
+    let beyond = |what: &str, found: u64, most: u64| {
+        let name = short(&facts.run_id, MAX_TITLE);
+        let message = format!("run {name} has {found} {what}, expected at most {most}");
+        Err(Error::invalid(0, message))
+    };
+    let mesh = &facts.world.mesh;
+    for n in [facts.world.size, mesh.rows, mesh.cols].map(|n| n as u64) {
+        if n > MAX_RANKS {
+            return beyond("ranks, rows or columns", n, MAX_RANKS);
+        }
     }
+    let mut worlds = BTreeSet::new();
+    for point in points {
+        let numbers = [RANKS, MESH[0], MESH[1]].map(|name| point.params.number(name));
+        let most = numbers.into_iter().flatten().max().unwrap_or(0);
+        if most > MAX_RANKS {
+            return beyond("ranks, rows or columns", most, MAX_RANKS);
+        }
+        let is_round = |axis: &AxisFacts| axis.kind.as_str() == "round";
+        if let Some(n_ranks) = numbers[0].filter(|_| point.facts.axes.iter().any(is_round)) {
+            if n_ranks > MAX_IN_ROUNDS {
+                return beyond("ranks in rounds", n_ranks, MAX_IN_ROUNDS);
+            }
+            let length = length(&point.facts).and_then(|(name, _)| point.params.number(name));
+            worlds.insert((n_ranks, length));
+        }
+    }
+    let n_pairs = worlds.iter().map(|(n_ranks, _)| n_ranks * n_ranks).sum();
+    if n_pairs > MAX_PAIRS {
+        return beyond("pairs of ranks in rounds", n_pairs, MAX_PAIRS);
+    }
+    Ok(())
+}
+
+/// Refuses texts beyond what an index holds.
+fn check_rows(rows: &RunRows) -> Result<(), Error> {
+    let RunRows { run, machine, series, points, .. } = rows;
+    check_row(run)?;
+    check_row(machine)?;
+    series.iter().try_for_each(check_row)?;
+    let mut figures = points.iter().filter_map(|point| point.launches_ns.as_deref());
+    let long = figures.find(|text| text.len() > MAX_FIGURES);
+    long.map_or(Ok(()), |text| Err(too_long(text, MAX_FIGURES)))
+}
+
+fn check_row(row: &impl Table) -> Result<(), Error> {
+    let is_long = |value: &Value<'_>| matches!(value, Value::Text(text) if text.len() > MAX_TEXT);
+    match row.values().into_iter().find(is_long) {
+        Some(Value::Text(text)) => Err(too_long(&text, MAX_TEXT)),
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of `text`, which has more than `most` bytes.
+fn too_long(text: &str, most: usize) -> Error {
+    let n_bytes = text.len();
+    let start = short(text, 30);
+    Error::invalid(0, format!("the text {start}… has {n_bytes} bytes, expected at most {most}"))
 }
 
 /// The machine of the run `facts`.
@@ -344,6 +407,7 @@ mod tests {
     use super::*;
     use crate::card::State;
     use crate::fixture::{Example, file};
+    use comet_core::kernel::AxisKind;
     use comet_report::record::{Failure, Launches, Outcome, PointStatus, Record};
 
     const CARD: Card = Card { received_ms: 1, submitter: String::new(), state: State::Pending };
@@ -459,6 +523,50 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_wrong_lines_is_read_until_the_last_that_is_reported() {
+        let Error::Invalid(problems) = runs(&vec![b'\n'; 1 << 20]).unwrap_err() else {
+            panic!("invalid")
+        };
+        assert_eq!(problems.len(), MAX_PROBLEMS);
+        let text = Error::Invalid(problems).to_string();
+        assert!(text.contains(", and 19 other problems or more ("), "{text}");
+    }
+
+    #[test]
+    fn ranks_for_which_a_report_has_no_memory_are_refused() {
+        let refusal = |change: &dyn Fn(&mut Run)| changed(change).unwrap_err().to_string();
+        let expected = "ranks, rows or columns, expected at most 100000";
+        assert!(refusal(&|run| run.world.size = 100_001).contains(expected));
+        assert!(refusal(&|run| run.world.mesh.rows = usize::MAX).contains(expected));
+        let of_points = |n_ranks: u64, kind: AxisKind| {
+            let mut records = Example::default().records();
+            let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+            let mut axis = run.kernels[0].axes[0].clone();
+            axis.name = "round".into();
+            axis.kind = kind;
+            run.kernels[0].axes.push(axis);
+            for record in &mut records {
+                if let Record::Point(point) = record {
+                    point.params.0.iter_mut().filter(|(name, _)| name == RANKS).for_each(
+                        |(_, value)| *value = comet_report::record::Param::Number(n_ranks),
+                    );
+                }
+            }
+            rows_in(&file(&records)).map_err(|error| error.to_string())
+        };
+        assert!(of_points(100_001, AxisKind::Count).unwrap_err().contains(expected));
+        assert!(of_points(100_000, AxisKind::Count).is_ok());
+        let expected = "10001 ranks in rounds, expected at most 10000";
+        assert!(of_points(10_001, AxisKind::Round).unwrap_err().contains(expected));
+        assert!(
+            of_points(3000, AxisKind::Round)
+                .unwrap_err()
+                .contains("27000000 pairs of ranks in rounds")
+        );
+        assert!(of_points(1000, AxisKind::Round).is_ok());
+    }
+
+    #[test]
     fn names_and_numbers_beyond_the_limits_are_refused() {
         let refusal = |change: &dyn Fn(&mut Run)| changed(change).unwrap_err().to_string();
         let many =
@@ -467,6 +575,16 @@ mod tests {
         let long = |run: &mut Run| drop(run.labels.insert("a".into(), "é".repeat(501)));
         assert!(refusal(&long).contains("… has 1002 bytes, expected at most 1000"));
         let undated = |run: &mut Run| run.started_at = "yesterday".into();
+        let wide = |run: &mut Run| run.transport.backend = Some("x".repeat(1001));
+        assert!(refusal(&wide).contains("the text xxx"));
+        let cpu = |run: &mut Run| {
+            let mut machine = comet_report::record::Machine::default();
+            machine.cpu.model = Some("y".repeat(1001));
+            run.machines = vec![machine];
+        };
+        assert!(refusal(&cpu).contains("the text yyy"));
+        let unit = |run: &mut Run| run.kernels[0].axes[0].unit = "z".repeat(1001);
+        assert!(refusal(&unit).contains("the text zzz"));
         assert!(refusal(&undated).contains("started at yesterday, expected an RFC 3339 time"));
     }
 }

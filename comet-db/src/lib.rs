@@ -36,7 +36,7 @@ pub mod submit;
 pub mod token;
 pub mod web;
 
-pub use database::{Added, Arrival, Database};
+pub use database::{Added, Arrival, Database, Prepared};
 pub use error::Error;
 
 #[cfg(test)]

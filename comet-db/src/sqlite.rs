@@ -14,16 +14,20 @@ const BUSY: Duration = Duration::from_secs(30);
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 64;
 
-/// Settings of a connection. `NORMAL`: after a crash of the system the last transactions may be missing,
-/// which opening the database makes up for from the blobs; nothing is lost with a process.
+/// Settings of a connection. `FULL`: what is committed is on the disk. Files would be indexed again after a
+/// crash of the system, but a token that was revoked would be valid.
 const SETTINGS: &str = "
     PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
+    PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
     PRAGMA trusted_schema = OFF;
     PRAGMA temp_store = MEMORY;
     PRAGMA cache_size = -32768;
 ";
+
+/// Remedy for an index that is damaged.
+const DAMAGED: &str = "move it aside and run comet-run db reindex, which makes it from the files; tokens and \
+                       the audit log are in a backup alone";
 
 /// A connection to a file of SQLite.
 #[derive(Debug)]
@@ -48,9 +52,7 @@ impl Sqlite {
         });
         opened.map_err(|error| {
             let path = path.display();
-            Error::Index(format!(
-                "cannot open {path}: {error} (remove a damaged index and run comet-run db reindex)"
-            ))
+            Error::Index(format!("cannot open {path}: {error} (if it is damaged, {DAMAGED})"))
         })
     }
 }
@@ -60,9 +62,7 @@ fn refused(error: rusqlite::Error) -> Error {
     let remedy = match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DatabaseBusy) => " (another process writes; try again)",
         Some(rusqlite::ErrorCode::DiskFull) => " (free some space)",
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
-            " (remove the index and run comet-run db reindex, or restore a backup)"
-        }
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => &format!(" ({DAMAGED})"),
         _ => "",
     };
     Error::Index(format!("{error}{remedy}"))

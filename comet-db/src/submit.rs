@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use ureq::Agent;
+use ureq::http::Uri;
 
 use crate::Error;
 use crate::token::Secret;
@@ -46,14 +47,12 @@ pub fn pack(text: &[u8]) -> Result<Vec<u8>, Error> {
 /// # Errors
 /// If the database refuses, or does not answer.
 pub fn send(url: &str, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error> {
-    let is_local = ["http://127.0.0.1", "http://localhost", "http://[::1]"];
-    if !url.starts_with("https://") && !is_local.iter().any(|start| url.starts_with(start)) {
-        return Err(Error::Unknown(format!(
-            "{url} does not start with https:// (a token would travel as it is)"
-        )));
-    }
+    let reach = Reach::of(url)?;
     let base = url.trim_end_matches('/');
-    let agent: Agent = Agent::config_builder()
+    let config = Agent::config_builder();
+    // A proxy would see the token, which is not encrypted on the way to this machine.
+    let config = if reach == Reach::Local { config.proxy(None) } else { config };
+    let agent: Agent = config
         .http_status_as_error(false)
         .timeout_global(Some(ATTEMPT))
         .max_redirects(0)
@@ -66,10 +65,54 @@ pub fn send(url: &str, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error>
             Ok((status, answer)) => (status, words(status, &answer)),
             Err(error) => (0, error.to_string()),
         };
-        let is_passing = matches!(status, 0 | 408 | 429 | 500..);
-        match pauses.next().filter(|_| is_passing) {
+        match pauses.next().filter(|_| is_passing(status)) {
             Some(pause) => thread::sleep(*pause),
-            None => return Err(Error::Unknown(format!("{base} refused: {failure}"))),
+            None => return Err(refusal(base, status, &failure)),
+        }
+    }
+}
+
+/// True if another attempt may succeed; 0 stands for no answer.
+fn is_passing(status: u16) -> bool {
+    matches!(status, 0 | 408 | 429 | 500..)
+}
+
+/// The failure of the last attempt.
+fn refusal(base: &str, status: u16, failure: &str) -> Error {
+    if is_passing(status) {
+        Error::Unreachable(format!("{base} does not take the file: {failure} (try again later)"))
+    } else {
+        Error::Unknown(format!("{base} refused: {failure}"))
+    }
+}
+
+/// Way to a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// By TLS.
+    Encrypted,
+    /// Within this machine.
+    Local,
+}
+
+impl Reach {
+    /// The way to `url`; refuses one on which a token would be read by others.
+    fn of(url: &str) -> Result<Self, Error> {
+        let refused = |reason: &str| {
+            Error::Unknown(format!("{url} {reason} (as in https://results.example)"))
+        };
+        let parsed: Uri = url.parse().map_err(|_| refused("is no address"))?;
+        let (Some(scheme), Some(authority)) = (parsed.scheme_str(), parsed.authority()) else {
+            return Err(refused("is no address with scheme and host"));
+        };
+        if authority.as_str().contains('@') {
+            return Err(refused("names a user"));
+        }
+        let is_local = ["127.0.0.1", "localhost", "[::1]"].contains(&authority.host());
+        match scheme {
+            "http" if is_local => Ok(Self::Local),
+            "https" => Ok(Self::Encrypted),
+            _ => Err(refused("is not encrypted: others could read the token")),
         }
     }
 }
@@ -109,4 +152,42 @@ fn words(status: u16, answer: &Value) -> String {
         Some(format!("\nline {}: {}", of["line"].as_u64()?, of["message"].as_str()?))
     });
     format!("{error} (status {status}){}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_goes_to_encrypted_and_local_addresses_alone() {
+        let reach = |url: &str| Reach::of(url).ok();
+        assert_eq!(reach("https://results.example/comet"), Some(Reach::Encrypted));
+        for url in ["http://127.0.0.1:8910", "http://localhost/", "http://[::1]:8910"] {
+            assert_eq!(reach(url), Some(Reach::Local), "{url}");
+        }
+        for url in [
+            "http://127.0.0.1.evil.example",
+            "http://localhost.evil.example",
+            "http://127.0.0.1@evil.example",
+            "http://127.0.0.1:80@evil.example/",
+            "https://user@results.example",
+            "http://results.example",
+            "ftp://127.0.0.1",
+            "results.example",
+            "",
+        ] {
+            assert_eq!(reach(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_database_that_does_not_answer_is_no_fault_of_the_file() {
+        for (status, is_fault) in
+            [(0, false), (408, false), (429, false), (503, false), (401, true), (422, true)]
+        {
+            let error = refusal("https://x", status, "words");
+            assert_eq!(matches!(error, Error::Unknown(_)), is_fault, "{status}");
+            assert_eq!(matches!(error, Error::Unreachable(_)), !is_fault, "{status}");
+        }
+    }
 }

@@ -7,6 +7,9 @@ use comet_core::event::LineTimes;
 
 use crate::record::Point;
 
+/// The most places of a machine: each is half as slow again as the one before.
+const MOST: usize = 32;
+
 /// One place: times of a line from the shortest one up to half as much more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Place {
@@ -29,34 +32,46 @@ impl Place {
         ranges.iter().map(|[from_ns, _]| Self { from_ns: *from_ns })
     }
 
-    /// The places of `ranges`, that of the most first, and the faster of two that have as many; none
+    /// The first 32 places of `ranges`, that of the most first, and the faster of two that have as many; none
     /// if all ranges are of one place. Ranges over two places are of none.
     pub(crate) fn all(ranges: &[[f64; 2]]) -> Vec<Self> {
         let mut places = Vec::new();
         if apart(ranges).is_none() {
             return places;
         }
-        // All cases of a kernel have the same, so there are few.
-        let mut rest: Vec<([f64; 2], usize)> = Vec::new();
-        for range in ranges {
-            match rest.iter_mut().find(|(known, _)| known == range) {
-                Some((_, n)) => *n += 1,
-                None => rest.push((*range, 1)),
+        let mut rest = ranges.to_vec();
+        rest.sort_by(|[a, _], [b, _]| a.total_cmp(b));
+        while places.len() < MOST
+            && let Some(fullest) = Self::fullest(&rest)
+        {
+            rest.retain(|range| !fullest.holds(*range));
+            places.push(fullest);
+        }
+        places
+    }
+
+    /// The place that holds the most of `ranges`, which are in the order of their starts: the fastest of
+    /// several.
+    fn fullest(ranges: &[[f64; 2]]) -> Option<Self> {
+        // Places begin with a range. Those that hold one follow each other: the first is long enough for
+        // its end, the last begins with its start.
+        let mut steps = vec![0_i64; ranges.len() + 1];
+        for [from, to] in ranges {
+            let first = ranges.partition_point(|[start, _]| LineTimes::MAX_RATIO * start < *to);
+            let end = ranges.partition_point(|[start, _]| start <= from);
+            if first < end {
+                steps[first] += 1;
+                steps[end] -= 1;
             }
         }
-        loop {
-            let n_held = |place: Self| -> usize {
-                rest.iter().filter(|(range, _)| place.holds(*range)).map(|(_, n)| n).sum()
-            };
-            let counted = rest.iter().map(|([from_ns, _], _)| Self { from_ns: *from_ns });
-            let counted = counted.map(|place| (n_held(place), place)).filter(|(n, _)| *n > 0);
-            let most = counted.max_by(|(n_a, a), (n_b, b)| {
-                n_a.cmp(n_b).then_with(|| b.from_ns.total_cmp(&a.from_ns))
-            });
-            let Some((_, most)) = most else { return places };
-            rest.retain(|(range, _)| !most.holds(*range));
-            places.push(most);
+        let (mut n_held, mut fullest) = (0, (0, None));
+        for (step, [from_ns, _]) in steps.iter().zip(ranges) {
+            n_held += step;
+            if n_held > fullest.0 {
+                fullest = (n_held, Some(Self { from_ns: *from_ns }));
+            }
         }
+        fullest.1
     }
 }
 
@@ -100,5 +115,14 @@ mod tests {
         assert_eq!(froms(&[apart, together]), [10.0, 104.0]);
         assert_eq!(froms(&[[11.0, 110.0], apart, apart]), [104.0], "one moved meanwhile");
         assert_eq!(froms(&[[11.0, 110.0]]), [0.0; 0], "none has a figure");
+    }
+
+    #[test]
+    fn places_of_many_ranges_that_have_nothing_in_common_are_found_at_once() {
+        let from = |n: u32| 100.0 + f64::from(n) / 1000.0;
+        let ranges: Vec<_> = (0..20_000).map(|n| [from(n), 1.5 * from(n)]).collect();
+        let found = froms(&ranges);
+        assert_eq!(found.len(), MOST);
+        assert_eq!(found[0], 100.0, "each holds one, and the fastest comes first");
     }
 }

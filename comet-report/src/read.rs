@@ -88,19 +88,74 @@ pub fn read_records(path: &Path) -> Result<Records, ReadError> {
 /// # Errors
 /// If a line is no record of `comet.record/1`, unless it is the last and lacks its newline.
 pub fn parse_records(text: &[u8]) -> Result<Records, ReadError> {
-    let mut found = parse_lines(text)?;
-    found.records = launches::completed(journal::counted(found.records));
-    Ok(found)
+    Ok(parse_lines(text)?.completed())
+}
+
+/// Reads the text of a stranger's result file as [`parse_records`] does. One with problems gets no further
+/// than to these, and one beyond `bounds` no further than to the line that is.
+///
+/// # Errors
+/// As [`parse_records`], and if the file holds more than `bounds`.
+pub fn parse_bounded(text: &[u8], bounds: Bounds) -> Result<Records, ReadError> {
+    let found = parse_within(text, bounds)?;
+    Ok(if found.problems.is_empty() { found.completed() } else { found })
+}
+
+/// The most that a file may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Runs.
+    pub runs: usize,
+    /// Points of launches.
+    pub launches: usize,
+    /// Problems; those that follow are not found.
+    pub problems: usize,
+}
+
+impl Bounds {
+    /// No bounds.
+    const NONE: Self = Self { runs: usize::MAX, launches: usize::MAX, problems: usize::MAX };
+
+    /// Takes `record` off; otherwise the bound that it is beyond.
+    fn take(&mut self, record: &Record) -> Option<&'static str> {
+        let (left, what) = match record {
+            Record::Run(_) => (&mut self.runs, "runs"),
+            Record::Launch(_) => (&mut self.launches, "points of launches"),
+            _ => return None,
+        };
+        let is_beyond = *left == 0;
+        *left = left.saturating_sub(1);
+        is_beyond.then_some(what)
+    }
+}
+
+impl Records {
+    fn completed(mut self) -> Self {
+        self.records = launches::completed(journal::counted(self.records));
+        self
+    }
 }
 
 /// The records of a result file as they are.
 pub(crate) fn parse_lines(text: &[u8]) -> Result<Records, ReadError> {
+    parse_within(text, Bounds::NONE)
+}
+
+fn parse_within(text: &[u8], bounds: Bounds) -> Result<Records, ReadError> {
+    let mut left = bounds;
     let (mut found, mut kernels) = (Records::default(), BTreeMap::new());
     let mut checker = Checker::default();
     for line in lines(text) {
         match line.record {
             Ok(mut record) => {
+                if let Some(what) = left.take(&record) {
+                    let message = format!("the file has more {what} than are admitted");
+                    return Err(ReadError::Line { path: None, line: line.number, message });
+                }
                 checker.record(line.number, &record);
+                if checker.validation.problems.len() >= bounds.problems {
+                    break;
+                }
                 describe(&mut record, &mut kernels);
                 found.records.push(record);
             }
@@ -183,8 +238,22 @@ pub fn validate(path: &Path) -> Result<Validation, ReadError> {
 
 /// Checks every line of `text` in the same way.
 pub fn validate_text(text: &[u8]) -> Validation {
+    validate_until(text, usize::MAX)
+}
+
+/// The first `most` problems of `text`, in the same way; what follows them is not read.
+pub fn first_problems(text: &[u8], most: usize) -> Vec<Problem> {
+    let mut problems = validate_until(text, most).problems;
+    problems.truncate(most);
+    problems
+}
+
+fn validate_until(text: &[u8], most: usize) -> Validation {
     let mut checker = Checker::default();
     for line in lines(text) {
+        if checker.validation.problems.len() >= most {
+            break;
+        }
         match line.record {
             Ok(record) => checker.record(line.number, &record),
             Err(_) if line.lacks_newline => (),
@@ -403,6 +472,26 @@ mod tests {
         let foreign = lines[n - 2].replace(&fixture::description().run_id, "other");
         check([&lines[..n - 2], &[&foreign]].concat(), "this line is of other, the run before");
         check([&["{}"], &lines[..]].concat(), "missing field `type`");
+    }
+
+    #[test]
+    fn the_first_problems_are_those_of_all_and_bounds_end_the_reading() {
+        let all = validate_text(&[b'\n'; 50]).problems;
+        assert_eq!((all.len(), &first_problems(&[b'\n'; 50], 3)[..]), (50, &all[..3]));
+        let (_folder, _, text) = recorded();
+        let bounds = |runs, launches| Bounds { runs, launches, problems: 2 };
+        let twice = [&*text, &*text].concat();
+        let read = |text: &str, bounds| parse_bounded(text.as_bytes(), bounds);
+        assert_eq!(read(&text, bounds(1, 0)).unwrap(), parse_records(text.as_bytes()).unwrap());
+        let error = read(&twice, bounds(1, 0)).unwrap_err().to_string();
+        let line = text.lines().count() + 1;
+        assert!(error.starts_with(&format!("line {line}: the file has more runs than")), "{error}");
+        let launch = text.replace("{\"type\":\"point\"", "{\"type\":\"launch\"");
+        let error = read(&launch, bounds(1, 1)).unwrap_err().to_string();
+        assert!(error.contains("the file has more points of launches than"), "{error}");
+        let last = text.lines().last().unwrap().to_owned() + "\n";
+        let ends = [&*text, &last.repeat(9)].concat();
+        assert_eq!(read(&ends, bounds(1, 0)).unwrap().problems.len(), 2);
     }
 
     #[test]

@@ -282,3 +282,94 @@ fn a_folder_of_other_things_and_a_run_of_the_future_are_refused() {
     );
     assert_eq!(database.blobs().ids().unwrap(), []);
 }
+
+#[test]
+fn a_transaction_that_panics_is_dropped_and_the_next_one_begins() {
+    let folder = Folder::new();
+    let mut database = filled(&folder);
+    let before = database.index().dump().unwrap();
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        database.index().write(|index| -> Result<(), Error> {
+            index.clear()?;
+            panic!("within a transaction")
+        })
+    }));
+    assert!(panicked.is_err());
+    database.index().write(|index| index.note(0, ["a", "b", "c"])).unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+}
+
+#[test]
+fn a_backup_goes_to_a_folder_of_its_own_and_takes_nothing_back() {
+    let (folder, to, other) = (Folder::new(), Folder::new(), Folder::new());
+    let mut database = filled(&folder);
+    other.write("thesis.txt", "x");
+    let error = database.back_up(other.path()).unwrap_err().to_string();
+    assert!(error.contains("holds something else than a copy of this database"), "{error}");
+    let stranger = Folder::new();
+    drop(Database::open(stranger.path()).unwrap());
+    assert!(database.back_up(stranger.path()).is_err(), "another database");
+    assert!(Database::open(stranger.path()).unwrap().blobs().ids().unwrap().is_empty());
+    database.back_up(to.path()).unwrap();
+    let pending = database.index().pending().unwrap()[0];
+    let copies = Blobs::open(to.path()).unwrap();
+    let card = database.blobs().card(pending).unwrap();
+    copies.put_card(pending, &Card { state: State::Published, ..card }).unwrap();
+    let ids = database.blobs().ids().unwrap();
+    let name = ids.iter().find(|id| **id != pending).unwrap().to_string();
+    fs::remove_file(folder.path().join("data").join(&name[..2]).join(name.clone() + ".json"))
+        .unwrap();
+    database.back_up(to.path()).unwrap();
+    let [problem] = database.problems() else { panic!("{:?}", database.problems()) };
+    assert!(problem.starts_with(&format!("{name} is not in the backup: cannot read")), "{problem}");
+    assert_eq!(copies.card(pending).unwrap().state, State::Published);
+}
+
+#[test]
+fn a_database_is_made_for_its_owner_alone_and_not_by_a_look() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new();
+    assert!(Database::existing(folder.path()).is_err(), "an empty folder stays one");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    let path = folder.path().join("new");
+    let database = Database::open(&path).unwrap();
+    for path in [&path, &path.join("data"), &path.join("data/tmp")] {
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
+    let id = database.blobs().id().unwrap().unwrap();
+    assert_eq!(id.len(), 32);
+    drop(database);
+    let database = Database::existing(&path).unwrap();
+    assert_eq!(database.blobs().id().unwrap().unwrap(), id);
+}
+
+#[test]
+fn long_runs_come_in_parts() {
+    let folder = Folder::new();
+    let mut database = Database::open(folder.path()).unwrap();
+    let mut records = Example { n_points: 10, ..Example::default() }.records();
+    let comet_report::record::Record::Point(point) = records[1].clone() else { panic!("a point") };
+    let n_points = 5003;
+    let points = (0..n_points).map(|index| {
+        let mut point = point.clone();
+        point.key = format!("{index:016x}");
+        point.params.0[0].1 = comet_report::record::Param::Number(index % 700);
+        comet_report::record::Record::Point(point)
+    });
+    records.splice(1..11, points);
+    let Some(comet_report::record::Record::End(end)) = records.last_mut() else { panic!("an end") };
+    end.points.ok = 5003;
+    let run = add(&mut database, &crate::fixture::file(&records)).runs.remove(0);
+    let index = database.index();
+    let (first, next) = index.points_behind(run.id, &[], None).unwrap();
+    assert_eq!((first.len(), next), (5000, Some(4999)));
+    let (rest, next) = index.points_behind(run.id, &[], next).unwrap();
+    assert_eq!((rest.len(), next), (3, None));
+    assert_eq!([first, rest].concat(), index.points(&[run.id], &[]).unwrap());
+    let (series, n_more) = index.first_series(run.id).unwrap();
+    assert_eq!((series.len(), n_more), (500, 200));
+    assert_eq!(index.series(&[run.id]).unwrap().len(), 700);
+    assert_eq!(index.points_behind(run.id, &[series[0].series.id], None).unwrap().0.len(), 8);
+    assert!(index.is_published(run.blob).unwrap());
+    assert!(!index.is_published(BlobId::of(b"none")).unwrap());
+}

@@ -27,6 +27,20 @@ impl std::fmt::Debug for Index {
     }
 }
 
+/// A transaction, which is dropped unless it is kept: after an error, a commit that failed, or a panic.
+struct Transaction<'a> {
+    index: &'a mut Index,
+    is_kept: bool,
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.index.store.roll_back();
+        }
+    }
+}
+
 impl Index {
     /// The index in `store`, with all steps of the schema taken; and true if rows that follow from blobs
     /// have to be made anew.
@@ -47,16 +61,11 @@ impl Index {
         work: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
         self.store.begin()?;
-        match work(self) {
-            Ok(done) => {
-                self.store.commit()?;
-                Ok(done)
-            }
-            Err(error) => {
-                self.store.roll_back();
-                Err(error)
-            }
-        }
+        let mut transaction = Transaction { index: self, is_kept: false };
+        let done = work(transaction.index)?;
+        transaction.index.store.commit()?;
+        transaction.is_kept = true;
+        Ok(done)
     }
 
     /// Adds the rows of one run.
@@ -78,6 +87,16 @@ impl Index {
     pub fn contains(&mut self, blob: BlobId) -> Result<bool, Error> {
         let sql = "SELECT place FROM run WHERE blob = $1 LIMIT 1";
         Ok(!self.store.query(sql, &[blob.to_string().into()])?.is_empty())
+    }
+
+    /// True if a run of `blob` is published.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn is_published(&mut self, blob: BlobId) -> Result<bool, Error> {
+        let sql = "SELECT 1 FROM run WHERE blob = $1 AND state = $2 LIMIT 1";
+        let values = [blob.to_string().into(), State::Published.name().into()];
+        Ok(!self.store.query(sql, &values)?.is_empty())
     }
 
     /// The blobs whose runs are in the index, in their order.

@@ -11,6 +11,8 @@ use crate::store::Value;
 
 /// The most rows of a page.
 pub const MAX_ROWS: usize = 500;
+/// The most points of a page.
+const MAX_POINTS: usize = 5000;
 /// The most runs or curves that are asked for at once.
 const MAX_IDS: usize = 100;
 
@@ -285,6 +287,25 @@ impl Index {
     /// # Errors
     /// If there are more runs, or the engine refuses.
     pub fn series(&mut self, runs: &[Id]) -> Result<Vec<SeriesUse>, Error> {
+        self.series_until(runs, None)
+    }
+
+    /// The first 500 curves of `run`, and the number of the others.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn first_series(&mut self, run: Id) -> Result<(Vec<SeriesUse>, usize), Error> {
+        let series = self.series_until(&[run], Some(MAX_ROWS))?;
+        if series.len() < MAX_ROWS {
+            return Ok((series, 0));
+        }
+        let sql = "SELECT COUNT(DISTINCT series_id) FROM point WHERE run_id = $1";
+        let mut row = self.store.query(sql, &[run.into()])?.into_iter();
+        let n_all = row.next().map_or(Ok(0), |mut row| row.int())?;
+        Ok((series, usize::try_from(n_all).unwrap_or(0).saturating_sub(MAX_ROWS)))
+    }
+
+    fn series_until(&mut self, runs: &[Id], most: Option<usize>) -> Result<Vec<SeriesUse>, Error> {
         let columns: Vec<String> =
             SeriesRow::COLUMNS.iter().map(|column| format!("series.{column}")).collect();
         let columns = columns.join(", ");
@@ -293,8 +314,9 @@ impl Index {
              MIN(point.procs), MAX(point.procs) \
              FROM point JOIN series ON series.id = point.series_id WHERE point.run_id IN ({}) \
              GROUP BY point.run_id, {columns} \
-             ORDER BY point.run_id, MIN(point.place)",
-            list(runs)?
+             ORDER BY point.run_id, MIN(point.place) {}",
+            list(runs)?,
+            most.map_or(String::new(), |most| format!("LIMIT {most}"))
         );
         let read = |mut row| {
             Ok(SeriesUse {
@@ -323,6 +345,33 @@ impl Index {
         };
         let condition = format!("WHERE run_id IN ({}) {on} ORDER BY run_id, place", list(runs)?);
         self.select(&condition, &[])
+    }
+
+    /// At most 5,000 points of `run` behind the place `after`, on the curves `series` or on all if there are
+    /// none; and the place behind which the others are.
+    ///
+    /// # Errors
+    /// If there are more than 100 curves, or the engine refuses.
+    pub fn points_behind(
+        &mut self,
+        run: Id,
+        series: &[Id],
+        after: Option<i64>,
+    ) -> Result<(Vec<PointRow>, Option<i64>), Error> {
+        let on = match series {
+            [] => String::new(),
+            _ => format!("AND series_id IN ({})", list(series)?),
+        };
+        let condition = format!(
+            "WHERE run_id = $1 AND place > $2 {on} ORDER BY place LIMIT {}",
+            MAX_POINTS + 1
+        );
+        let values = [run.into(), after.unwrap_or(-1).into()];
+        let mut points: Vec<PointRow> = self.select(&condition, &values)?;
+        let has_more = points.len() > MAX_POINTS;
+        points.truncate(MAX_POINTS);
+        let next = points.last().filter(|_| has_more).map(|point| point.place);
+        Ok((points, next))
     }
 
     /// The points on the curve `series` of runs in `state` at this length and number of ranks, with the

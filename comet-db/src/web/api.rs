@@ -7,13 +7,13 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::pages::{self, Fields};
-use super::{Failure, Shared, answer as respond, blocking, lock};
+use super::{Failure, Shared, answer as respond, blocking, lock, place};
 use crate::answer;
 use crate::card::{self, now_ms};
 use crate::id::Id;
 use crate::limits::Limits;
 use crate::token::{Scope, Secret};
-use crate::{Arrival, Error};
+use crate::{Arrival, Database, Error};
 
 /// Type of all answers.
 const JSON: &str = "application/json";
@@ -90,33 +90,53 @@ pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> A
     let value = blocking(move || {
         site.read(|index| {
             let (run, machine) = pages::published(index, &id)?;
-            let series = index.series(&[run.id])?;
+            let (series, n_more) = index.first_series(run.id)?;
             let mut value = answer::run(&run, &machine, &index.labels(run.id)?);
             value["series"] = series.iter().map(answer::series).collect();
+            value["more_series"] = n_more.into();
             Ok(value)
         })
     });
     ok(value.await?)
 }
 
-/// The points of a published run, of the curves `series=ID,ID` or of all.
+/// The points of a published run behind the place `after`, of the curves `series=ID,ID` or of all.
 pub(super) async fn points(
     State(site): State<Shared>,
     Path(id): Path<String>,
     Query(fields): Query<Fields>,
 ) -> Answer {
+    let (series, after) = wanted_points(&fields)?;
     let value = blocking(move || {
-        let wanted = fields.iter().find(|(name, _)| name == "series").map_or("", |(_, ids)| ids);
-        let ids = wanted.split(',').filter(|id| !id.is_empty());
-        let ids: Result<Vec<Id>, _> = ids.map(str::parse).collect();
-        let ids = ids.map_err(|error| Error::Unknown(error.to_string()))?;
         site.read(|index| {
             let (run, _) = pages::published(index, &id)?;
-            let points = index.points(&[run.id], &ids)?;
-            Ok(json!({ "points": points.iter().map(answer::point).collect::<Vec<_>>() }))
+            let (points, next) = index.points_behind(run.id, &series, after)?;
+            let points: Vec<Value> = points.iter().map(answer::point).collect();
+            Ok(json!({ "points": points, "next": next.map(|next| next.to_string()) }))
         })
     });
     ok(value.await?)
+}
+
+/// The curves and the place that `fields` name.
+fn wanted_points(fields: &Fields) -> Result<(Vec<Id>, Option<i64>), Failure> {
+    let (mut series, mut after) = (Vec::new(), None);
+    for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
+        let wrong = |expected: &str| {
+            let value: String = value.chars().take(40).collect();
+            let message = format!("{name} is {value}, expected {expected}");
+            Failure(StatusCode::BAD_REQUEST, message, None)
+        };
+        match name.as_str() {
+            "series" => {
+                let ids: Result<Vec<Id>, _> = value.split(',').map(str::parse).collect();
+                series = ids.map_err(|_| wrong("ids of curves, with commas between them"))?;
+            }
+            "after" => after = Some(value.parse().map_err(|_| wrong("a place"))?),
+            _ => return Err(wrong("series or after")),
+        }
+    }
+    Ok((series, after))
 }
 
 /// Machines with published runs.
@@ -148,7 +168,7 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
         let message = format!("the token {} does not give the right to submit", token.name);
         return Err(Failure(StatusCode::FORBIDDEN, message, None).into());
     }
-    let _place = site.uploads.acquire().await;
+    let place = place(&site.uploads).await?;
     let bytes = to_bytes(request.into_body(), Limits::FOREIGN.bytes).await.map_err(|_| {
         let most = Limits::FOREIGN.bytes;
         let message =
@@ -157,8 +177,10 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
     })?;
     let writer = site.clone();
     let added = blocking(move || {
+        let _place = place;
         let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&token) };
-        lock(&writer.writer).add(arrival)
+        let prepared = Database::prepare(arrival)?;
+        lock(&writer.writer).keep(prepared)
     });
     let added = added.await?;
     let runs = added.runs.iter().map(|run| {
@@ -170,4 +192,21 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
         "runs": runs.collect::<Vec<_>>(),
     });
     Ok(Json(if added.is_new { StatusCode::CREATED } else { StatusCode::OK }, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_fields_of_points_are_the_fault_of_the_request() {
+        let own = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        for (name, value) in [("series", "x"), ("after", "x"), ("limit", "1")] {
+            let refusal = wanted_points(&own(name, value)).err().unwrap();
+            assert_eq!(refusal.0, StatusCode::BAD_REQUEST, "{name}: {}", refusal.1);
+        }
+        let ids = "0000000000000001,0000000000000002";
+        assert_eq!(wanted_points(&own("series", ids)).ok().unwrap().0.len(), 2);
+        assert_eq!(wanted_points(&own("after", "7")).ok().unwrap().1, Some(7));
+    }
 }

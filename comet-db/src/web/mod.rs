@@ -9,6 +9,7 @@
 //! templates escape all that comes from records. Runs that are not published are in no answer.
 
 mod api;
+mod cache;
 mod pages;
 
 use std::net::SocketAddr;
@@ -30,7 +31,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use crate::blobs::Blobs;
@@ -64,9 +65,9 @@ struct Site {
     writer: Mutex<Database>,
     readers: Mutex<Vec<Index>>,
     /// Places of submissions that hold a body in memory.
-    uploads: Semaphore,
-    /// One report at a time: each takes a core for a while.
-    reports: Mutex<()>,
+    uploads: Arc<Semaphore>,
+    /// One report at a time: each takes a core and memory for a while.
+    reports: Arc<Semaphore>,
 }
 
 type Shared = Arc<Site>;
@@ -100,15 +101,15 @@ pub fn serve(
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr, &[String]),
 ) -> Result<(), Error> {
-    let database = Database::open(folder)?;
+    let database = Database::existing(folder)?;
     let problems = database.problems().to_vec();
     let site = Arc::new(Site {
         folder: folder.into(),
         blobs: database.blobs().clone(),
         writer: Mutex::new(database),
         readers: Mutex::default(),
-        uploads: Semaphore::new(UPLOADS),
-        reports: Mutex::default(),
+        uploads: Arc::new(Semaphore::new(UPLOADS)),
+        reports: Arc::new(Semaphore::new(1)),
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -117,7 +118,7 @@ pub fn serve(
         .build()
         .map_err(Error::io("start threads for", folder, "close other programs"))?;
     let refused = || Error::io("listen at", address.to_string(), "choose another with --listen");
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(refused())?;
         let address = listener.local_addr().map_err(refused())?;
         let [mut terminated, mut interrupted] = [
@@ -133,6 +134,16 @@ pub fn serve(
         };
         accept(listener, router(site), stopped).await;
         Ok(())
+    });
+    // Work that nobody waits for any more has no end that is worth more time.
+    runtime.shutdown_timeout(STOP);
+    served
+}
+
+/// A place of `semaphore`, which the work that takes it keeps even if its request is given up.
+async fn place(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failure> {
+    semaphore.clone().acquire_owned().await.map_err(|_| {
+        Failure(StatusCode::SERVICE_UNAVAILABLE, "the server stops (try again later)".into(), None)
     })
 }
 
@@ -232,7 +243,7 @@ impl From<Error> for Failure {
             Error::Unknown(_) => (StatusCode::NOT_FOUND, None),
             Error::Forbidden(_) => (StatusCode::FORBIDDEN, None),
             // Paths of the server are nothing for its visitors.
-            Error::Io { .. } | Error::Index(_) | Error::Damaged { .. } => {
+            Error::Io { .. } | Error::Index(_) | Error::Damaged { .. } | Error::Unreachable(_) => {
                 let message = "the database cannot answer (ask its operator)".into();
                 return Self(StatusCode::INTERNAL_SERVER_ERROR, message, None);
             }

@@ -10,7 +10,7 @@ use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use comet_report::report::{Options, policy, report as page_of};
 
-use super::{Failure, Shared, answer, blocking, lock};
+use super::{Failure, Shared, answer, blocking, cache, place};
 use crate::Error;
 use crate::card::{self, time_ms, time_text};
 use crate::examine;
@@ -130,6 +130,8 @@ struct RunPage {
     machine: MachineRow,
     labels: Vec<LabelRow>,
     series: Vec<SeriesUse>,
+    /// Number of the other curves.
+    n_more: usize,
 }
 
 #[derive(Template)]
@@ -199,8 +201,8 @@ pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> P
     let page = blocking(move || {
         site.read(|index| {
             let (run, machine) = published(index, &id)?;
-            let (labels, series) = (index.labels(run.id)?, index.series(&[run.id])?);
-            Ok(RunPage { run, machine, labels, series })
+            let (labels, (series, n_more)) = (index.labels(run.id)?, index.first_series(run.id)?);
+            Ok(RunPage { run, machine, labels, series, n_more })
         })
     });
     html(&page.await?)
@@ -208,29 +210,35 @@ pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> P
 
 /// The report of a run, as `comet-run report` makes it; it is made once for each version of CoMet.
 pub(super) async fn report(State(site): State<Shared>, Path(id): Path<String>) -> Page {
-    let page = blocking(move || {
-        let (run, _) = site.read(|index| published(index, &id))?;
-        let cache = site.folder.join("cache");
-        let path = cache.join(format!("{}-{}.html", run.id, env!("CARGO_PKG_VERSION")));
-        if let Ok(page) = fs::read(&path) {
-            return Ok(page);
+    let known = {
+        let site = site.clone();
+        blocking(move || {
+            let (run, _) = site.read(|index| published(index, &id))?;
+            let path = cache::path(&site.folder, run.id);
+            Ok((fs::read(&path).ok(), run, path))
+        })
+    };
+    let page = match known.await? {
+        (Some(page), ..) => page,
+        (None, run, path) => {
+            // Waiting requests take no thread, and hold no file.
+            let turn = place(&site.reports).await?;
+            blocking(move || {
+                let _turn = turn;
+                if let Ok(page) = fs::read(&path) {
+                    return Ok(page);
+                }
+                let place = usize::try_from(run.place).unwrap_or(usize::MAX);
+                let runs = examine::runs(&site.blobs.read(run.blob)?)?;
+                let one = runs.get(place..=place).unwrap_or_default();
+                let page = page_of(one, &Options::default()).into_bytes();
+                cache::keep(&path, &page);
+                Ok(page)
+            })
+            .await?
         }
-        let bytes = site.blobs.read(run.blob)?;
-        let _turn = lock(&site.reports);
-        let place = usize::try_from(run.place).unwrap_or(usize::MAX);
-        let runs = examine::runs(&bytes)?;
-        let one = runs.get(place..=place).unwrap_or_default();
-        let page = page_of(one, &Options::default()).into_bytes();
-        // Without a cache the page is made again.
-        let part = cache.join(format!("{}.part", run.id));
-        drop(
-            fs::create_dir_all(&cache)
-                .and_then(|()| fs::write(&part, &page))
-                .and_then(|()| fs::rename(&part, &path)),
-        );
-        Ok(page)
-    });
-    let mut answer = answer(HTML, page.await?);
+    };
+    let mut answer = answer(HTML, page);
     // The page has styles and a script of its own, each admitted by its hash.
     if let Ok(policy) = HeaderValue::from_str(&format!("{}; frame-ancestors 'none'", policy())) {
         answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -244,8 +252,7 @@ pub(super) async fn file(State(site): State<Shared>, Path(id): Path<String>) -> 
         let unknown = || Error::Unknown("there is no such file".into());
         let id: BlobId =
             id.strip_suffix(".jsonl.gz").unwrap_or(&id).parse().map_err(|_| unknown())?;
-        let runs = site.read(|index| index.runs_of(id))?;
-        if !runs.iter().any(|run| run.state == card::State::Published) {
+        if !site.read(|index| index.is_published(id))? {
             return Err(unknown());
         }
         let mut file = site.blobs.packed(id)?;
@@ -318,8 +325,10 @@ mod tests {
             machine: rows.machine,
             labels: rows.labels,
             series: vec![curve],
+            n_more: 3,
         };
         let failure = FailurePage { status: StatusCode::NOT_FOUND, message: HOSTILE };
+        assert!(page.render().unwrap().contains("<p>and 3 more</p>"));
         let pages = [runs.render(), machines.render(), page.render(), failure.render()];
         for page in pages.map(Result::unwrap) {
             assert!(!page.contains("<script"), "{page}");

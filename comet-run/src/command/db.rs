@@ -24,6 +24,8 @@ const DAY_MS: i64 = 24 * 3_600_000;
 const ENTRIES: usize = 100;
 /// Digits of the name of a file that listings show.
 const DIGITS: usize = 12;
+/// The fewest digits that stand for a file.
+const FEWEST_DIGITS: usize = 4;
 
 /// Does what the command line says to a database.
 pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
@@ -41,7 +43,9 @@ pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
 /// The error of a database with its exit code.
 pub(super) fn refused(error: Error) -> anyhow::Error {
     match error {
-        Error::Io { .. } | Error::Index(_) => anyhow::anyhow!("{error}"),
+        Error::Io { .. } | Error::Index(_) | Error::Damaged { .. } | Error::Unreachable(_) => {
+            anyhow::anyhow!("{error}")
+        }
         _ => exit::usage(error.to_string()),
     }
 }
@@ -60,11 +64,16 @@ pub(super) fn must_exist(folder: &Path) -> anyhow::Result<()> {
 /// The database in `folder`, which must be there.
 fn open(folder: &Path) -> anyhow::Result<Database> {
     must_exist(folder)?;
-    open_or_make(folder)
+    noted(Database::existing(folder))
 }
 
 fn open_or_make(folder: &Path) -> anyhow::Result<Database> {
-    let database = Database::open(folder).map_err(refused)?;
+    noted(Database::open(folder))
+}
+
+/// Prints the problems of a database that was opened.
+fn noted(opened: Result<Database, Error>) -> anyhow::Result<Database> {
+    let database = opened.map_err(refused)?;
     database.problems().iter().for_each(|problem| terminal::note(&format!("note: {problem}")));
     Ok(database)
 }
@@ -168,6 +177,11 @@ fn accept(args: &AcceptArgs) -> anyhow::Result<u8> {
 
 /// The blob whose name starts with `digits`.
 fn blob(database: &mut Database, digits: &str) -> anyhow::Result<BlobId> {
+    if digits.len() < FEWEST_DIGITS {
+        return Err(exit::usage(format!(
+            "{digits:?} has fewer than {FEWEST_DIGITS} digits of the name of a file (see comet-run db list)"
+        )));
+    }
     let found = database.index().blobs_like(digits).map_err(refused)?;
     match found[..] {
         [id] => Ok(id),
@@ -231,10 +245,12 @@ fn back_up(args: &BackupArgs) -> anyhow::Result<u8> {
     if paths::is_same_file(&args.folder, &args.to) {
         return Err(exit::usage("a database cannot be its own backup (name another folder)"));
     }
-    let n_copied = open(&args.folder)?.back_up(&args.to).map_err(refused)?;
+    let mut database = open(&args.folder)?;
+    let n_copied = database.back_up(&args.to).map_err(refused)?;
+    database.problems().iter().for_each(|problem| terminal::note(&format!("error: {problem}")));
     let to = terminal::one_line(args.to.display());
     terminal::print(&format!("backup: {to} ({n_copied} new files)\n"))?;
-    Ok(exit::OK)
+    Ok(if database.problems().is_empty() { exit::OK } else { exit::PARTIAL })
 }
 
 fn log(folder: &Path) -> anyhow::Result<u8> {
@@ -262,6 +278,15 @@ fn aligned<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failures_of_the_world_and_faults_of_the_command_line_have_their_codes() {
+        let code = |error| exit::code_of(&refused(error));
+        assert_eq!(code(Error::Unreachable("503".into())), exit::INTERNAL);
+        let damaged = Error::Damaged { path: "x".into(), message: String::new() };
+        assert_eq!(code(damaged), exit::INTERNAL);
+        assert_eq!(code(Error::Unknown("422".into())), exit::USAGE);
+    }
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {

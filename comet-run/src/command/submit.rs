@@ -21,6 +21,8 @@ use crate::terminal;
 
 /// Variable with the token.
 const TOKEN: &str = "COMET_TOKEN";
+/// Bytes of the key of pseudonyms.
+const KEY_BYTES: usize = 32;
 /// Names that are shown before sending.
 const SHOWN: usize = 20;
 
@@ -130,15 +132,55 @@ fn key() -> anyhow::Result<Vec<u8>> {
     let folder = folder
         .ok_or_else(|| exit::usage("there is no HOME for the key of pseudonyms (set HOME)"))?;
     let path = folder.join("comet").join("redact.key");
-    if let Ok(key) = fs::read(&path) {
-        return Ok(key);
-    }
-    let mut key = vec![0; 32];
-    File::open("/dev/urandom")?.read_exact(&mut key)?;
     let cannot = || format!("cannot write {} (set XDG_CONFIG_HOME)", path.display());
-    fs::create_dir_all(folder.join("comet")).with_context(cannot)?;
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-    let mut file = made.with_context(cannot)?;
-    file.write_all(&key).and_then(|()| file.sync_all()).with_context(cannot)?;
+    if !path.exists() {
+        fs::create_dir_all(folder.join("comet")).with_context(cannot)?;
+        make_key(&path).with_context(cannot)?;
+    }
+    let key = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    if key.len() != KEY_BYTES {
+        return Err(exit::usage(format!(
+            "{} has {} bytes, expected {KEY_BYTES} (restore it, or remove it for other pseudonyms)",
+            path.display(),
+            key.len()
+        )));
+    }
     Ok(key)
+}
+
+/// Makes the file `path` with a new key, unless another process is faster: it appears whole.
+fn make_key(path: &Path) -> io::Result<()> {
+    let mut key = [0; KEY_BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut key)?;
+    let part = path.with_extension(format!("key.{}", std::process::id()));
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&part, path);
+    drop(fs::remove_file(part));
+    linked.or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => Ok(()),
+        _ => Err(error),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_appears_whole_and_stays() {
+        let folder = std::env::temp_dir().join(format!("comet-key-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("redact.key");
+        make_key(&path).unwrap();
+        let key = fs::read(&path).unwrap();
+        assert_eq!(key.len(), KEY_BYTES);
+        make_key(&path).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), key);
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
