@@ -207,8 +207,8 @@ has_layouts() { # FAMILY
     local suites=(comet naive parkbench model health imb imb-nbc imb-mpi4 imb-p2p osu skampi)
     for of in 2 3; do
         launch "$of" "${suites[@]}" --layout vector:2:4,indexed,struct:to:vector:1:3,mpi_packed:mixed --sizes 96 \
-            --samples 2 --repetitions 2 --launches 1 --mem 64Mi --quiet --format none --out "$scratch/laid-$of.jsonl"
-        "$comet_run" show "$scratch/laid-$of.jsonl" --format csv >"$scratch/laid.csv"
+            --samples 2 --repetitions 2 --launches 1 --mem 64Mi --quiet --format none --out "$scratch/laid-$1-$of.jsonl"
+        "$comet_run" show "$scratch/laid-$1-$of.jsonl" --format csv >"$scratch/laid.csv"
         ! grep -E ',(check_failed|failed),' "$scratch/laid.csv" || return 1
         [[ $(grep -c ',ok,' "$scratch/laid.csv") -gt 300 ]] || { echo 'few kernels have layouts' && return 1; }
     done

@@ -124,35 +124,6 @@ impl Mpi {
         self.comm.limit_counts(max_count);
     }
 
-    /// The group of these ranks and its topology, for another communicator of them: of no size that grows with
-    /// the number of ranks.
-    fn ranks(&self) -> (Group, Rc<Topology>) {
-        (self.group.clone(), Rc::clone(&self.topology))
-    }
-
-    /// The transport of these [ranks](Self::ranks) on `comm`, which has been made of this one.
-    fn part(
-        &self,
-        (group, topology): (Group, Rc<Topology>),
-        comm: Rc<Comm>,
-        neighbours: Option<Arc<Neighbours>>,
-    ) -> Self {
-        Self {
-            comm,
-            library: Arc::clone(&self.library),
-            topology,
-            group,
-            lines: None,
-            set: Cell::default(),
-            neighbours,
-            graph: RefCell::default(),
-            lanes: RefCell::default(),
-            lane: self.lane.clone(),
-            windows: OnceCell::new(),
-            ..*self
-        }
-    }
-
     /// Shares lines between ranks 0 and 1, if all ranks are on one machine; all of them call it.
     pub(crate) fn share_lines(&mut self) -> Result<()> {
         if self.is_one_node && self.n_ranks() > 1 {

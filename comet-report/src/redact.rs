@@ -464,12 +464,12 @@ mod tests {
     fn paths_are_found_behind_options_and_with_blanks() {
         let found = redacted(|records| {
             run_in(records).argv = [
-                "-L/home/bob/lib",
-                "-o/home/bob/r.jsonl",
-                "a,/home/bob/x",
-                "f(/home/bob/y)",
-                "/home/bob/my thesis=1/z",
-                "--out=/home/bob/my thesis",
+                "-L/users/bob/lib",
+                "-o/users/bob/r.jsonl",
+                "a,/users/bob/x",
+                "f(/users/bob/y)",
+                "/users/bob/my thesis=1/z",
+                "--out=/users/bob/my thesis",
                 "a/b",
                 "-1/2",
             ]

@@ -64,7 +64,7 @@ mod tests {
             (0..4).map(|n| path(folder.path(), Id::of("run", &[&n.to_string()]))).collect();
         for (path, age) in paths.iter().zip([30, 40, 10, 20]) {
             keep(path, b"page");
-            let then = SystemTime::now() - Duration::from_secs(age);
+            let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1000 - age);
             fs::File::options().write(true).open(path).unwrap().set_modified(then).unwrap();
         }
         let cache = folder.path().join("cache");

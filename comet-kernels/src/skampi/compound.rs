@@ -19,7 +19,8 @@
 //! **Rate**: `length_bytes` / time, and the algorithm and bus bandwidths, as of the one call.
 //!
 //! **Parameters**: `length_bytes` as in the one call: of a vector that is reduced, which
-//! reduce_scatterv shares out, and of the part of each rank in a gather. `element` and `operator` of reductions.
+//! reduce_scatterv shares out, and of the part of each rank in a gather. `element` and
+//! `operator` of reductions.
 //!
 //! **Verified by**: contents on every rank as of the one call, over spoiled buffers with canaries
 //! on both sides; parts of uneven lengths; length and source of each message of a gather.

@@ -1,7 +1,10 @@
 //! Transports of the same ranks or of a part of them, each on a communicator that one call makes.
 
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use comet_core::collective::Neighbours;
 use comet_core::error::Result;
 use comet_core::topology::Topology;
 use comet_core::transport::{Group, Source};
@@ -10,6 +13,35 @@ use super::Mpi;
 use crate::native::{Comm, Outcome};
 
 impl Mpi {
+    /// The group of these ranks and its topology, for another communicator of them: of no size that grows with
+    /// the number of ranks.
+    pub(super) fn ranks(&self) -> (Group, Rc<Topology>) {
+        (self.group.clone(), Rc::clone(&self.topology))
+    }
+
+    /// The transport of these [ranks](Self::ranks) on `comm`, which has been made of this one.
+    pub(super) fn part(
+        &self,
+        (group, topology): (Group, Rc<Topology>),
+        comm: Rc<Comm>,
+        neighbours: Option<Arc<Neighbours>>,
+    ) -> Self {
+        Self {
+            comm,
+            library: Arc::clone(&self.library),
+            topology,
+            group,
+            lines: None,
+            set: Cell::default(),
+            neighbours,
+            graph: RefCell::default(),
+            lanes: RefCell::default(),
+            lane: self.lane.clone(),
+            windows: OnceCell::new(),
+            ..*self
+        }
+    }
+
     /// `MPI_Comm_split`: the transport of `ranks`, the part of this rank, on all ranks of this one.
     pub(super) fn split_into(&self, ranks: Option<(Group, Rc<Topology>)>) -> Result<Option<Self>> {
         // Parts are told apart by their first ranks, and have the order of the group already.
