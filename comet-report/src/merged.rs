@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::fingerprint::sha256_hex;
 use crate::journal::conditions;
 use crate::launches::{Concluded, carry};
+use crate::order::grouped;
 use crate::outside::{Place, Unfit, agrees};
 use crate::read::ReadError;
 use crate::record::{End, EndStatus, Noise, OfSuite, Record, Run};
@@ -106,31 +107,24 @@ pub fn merge(
             first: number(first),
         });
     }
-    let mut groups: Vec<(Key, Vec<RunRecords>)> = Vec::new();
-    for runs in of_files {
+    let keyed = of_files.into_iter().flat_map(|runs| {
         let mut n_placed = 0;
-        for run in runs {
-            let key = match unit(&run) {
-                Some(unit) => Key::Unit(unit),
-                None => {
-                    n_placed += 1;
-                    Key::Place(n_placed)
-                }
-            };
-            match groups.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, group)) => group.push(run),
-                None => groups.push((key, vec![run])),
+        runs.into_iter().map(move |run| match unit(&run) {
+            Some(unit) => (Key::Unit(unit), run),
+            None => {
+                n_placed += 1;
+                (Key::Place(n_placed), run)
             }
-        }
-    }
+        })
+    });
     let mut records = Vec::new();
-    for (_, group) in groups {
+    for (_, group) in grouped(keyed) {
         records.extend(merge_runs(&group, argv, now)?);
     }
     Ok(records)
 }
 
-/// What the runs of several files that belong together have in common.
+/// Key of the runs of several files that belong together.
 #[derive(Debug, PartialEq, Eq)]
 enum Key {
     /// The unit of a suite.

@@ -109,7 +109,7 @@ impl LoopLimits {
 /// Length from which OSU repeats less often, in bytes.
 const OSU_LARGE_BYTES: u64 = 8 << 10;
 
-/// When a case is done by the rules of `SKaMPI`.
+/// Rule of `SKaMPI` by which a case is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StopRule {
     /// The fewest and the most samples.

@@ -32,7 +32,7 @@ pub struct Settings {
     pub repetitions: Option<u32>,
     /// Limits of a loop by IMB's rules.
     pub loop_limits: LoopLimits,
-    /// When a case is done by `SKaMPI`'s rules.
+    /// Rule of `SKaMPI` by which a case is done, under its rules.
     pub stop: StopRule,
     /// Operations before the timed ones of each slice, or `None` to choose by their time, or by the
     /// rules.

@@ -111,13 +111,7 @@ pub trait Operation<T: Transport> {
     /// # Errors
     /// If the transport fails.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        self.fill(check.seeds());
-        self.begin(t)?;
-        self.run(t)?;
-        self.conclude(t)?;
-        self.end(t)?;
-        self.check(check);
-        Ok(())
+        verify_by(self, t, check, |part| part.run(t))
     }
 
     /// [`verify`](Self::verify) of messages that the rank packs, by [`run_packed`](Self::run_packed).
@@ -130,14 +124,24 @@ pub trait Operation<T: Transport> {
         packing: &mut Packing<'_, T>,
         check: &mut Checker,
     ) -> Result<()> {
-        self.fill(check.seeds());
-        self.begin(t)?;
-        self.run_packed(t, packing)?;
-        self.conclude(t)?;
-        self.end(t)?;
-        self.check(check);
-        Ok(())
+        verify_by(self, t, check, |part| part.run_packed(t, packing))
     }
+}
+
+/// Runs `part` by `once`, with what goes before and after, and checks it.
+fn verify_by<T: Transport, P: Operation<T> + ?Sized>(
+    part: &mut P,
+    t: &T,
+    check: &mut Checker,
+    once: impl FnOnce(&mut P) -> Result<()>,
+) -> Result<()> {
+    part.fill(check.seeds());
+    part.begin(t)?;
+    once(part)?;
+    part.conclude(t)?;
+    part.end(t)?;
+    part.check(check);
+    Ok(())
 }
 
 /// The way in which a rank repeats its part.

@@ -74,7 +74,7 @@ enum Form {
 pub struct Layout {
     word: String,
     form: Form,
-    /// What a name of the user's stands for.
+    /// Text of the layout that a name of the user's stands for.
     definition: Option<String>,
 }
 

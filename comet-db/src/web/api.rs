@@ -122,11 +122,7 @@ pub(super) async fn points(
 fn wanted_points(fields: &Fields) -> Result<(Vec<Id>, Option<i64>), Failure> {
     let (mut series, mut after) = (Vec::new(), None);
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        let wrong = |expected: &str| {
-            let value: String = value.chars().take(40).collect();
-            let message = format!("{name} is {value}, expected {expected}");
-            Failure(StatusCode::BAD_REQUEST, message, None)
-        };
+        let wrong = |expected: &str| pages::wrong(name, value, expected);
         match name.as_str() {
             "series" => {
                 let ids: Result<Vec<Id>, _> = value.split(',').map(str::parse).collect();

@@ -35,16 +35,19 @@ pub(super) struct Wanted {
     pub(super) n: usize,
 }
 
+/// Failure of a request whose field `name` has this `value`.
+pub(super) fn wrong(name: &str, value: &str, expected: &str) -> Failure {
+    let value: String = value.chars().take(40).collect();
+    let message = format!("{name} is {value}, expected {expected}");
+    Failure(StatusCode::BAD_REQUEST, message, None)
+}
+
 /// The part that `fields` name, of published runs.
 pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
     let state = Some(card::State::Published);
     let mut wanted = Wanted { filter: Filter { state, ..Filter::default() }, after: None, n: RUNS };
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-        let wrong = |expected: &str| {
-            let value: String = value.chars().take(40).collect();
-            let message = format!("{name} is {value}, expected {expected}");
-            Failure(StatusCode::BAD_REQUEST, message, None)
-        };
+        let wrong = |expected: &str| wrong(name, value, expected);
         if value.len() > MAX_FIELD {
             return Err(wrong("at most 200 bytes"));
         }

@@ -12,17 +12,19 @@
 //! ```
 //! **Timed** (all ranks): the call alone. What it has made is freed before the next interval.
 //!
-//! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
+//! **Reports**: time from the start to the end, by the definition in effect: one that starts each
+//! call together.
 //!
 //! **Rate**: none.
 //!
 //! **Parameters**: none beside the number of ranks.
 //!
-//! **Verified by**: number of this rank, and of the ranks, as the library tells them for the new communicator.
+//! **Verified by**: number of this rank, and of the ranks, as the library tells them for the new
+//! communicator.
 //!
-//! **Caution**: over MPI the time is that of one call, with the error handler of what it made. Where no library
-//! holds the ranks, it is that of telling each rank who is in which part, which needs memory; a simulated
-//! machine takes a barrier.
+//! **Caution**: over MPI the time is that of one call, with the error handler of what it made.
+//! Where no library holds the ranks, it is that of telling each rank who is in which part, which
+//! needs memory; a simulated machine takes a barrier.
 
 use comet_core::kernel::prelude::*;
 

@@ -1,6 +1,7 @@
 //! Calls of one-sided epochs, one by one: time of a call alone, the rest of whose epoch goes before or after.
 //!
-//! **Source**: SKaMPI 5 (`onesided.c`), whose names the aliases are; MPI-4.1 sections 12.2.1, 12.3.1 and 12.5.
+//! **Source**: SKaMPI 5 (`onesided.c`), whose names the aliases are; MPI-4.1 sections 12.2.1,
+//! 12.3.1 and 12.5.
 //!
 //! **Pattern**
 //! ```text
@@ -20,16 +21,18 @@
 //!   put_passive          rank 0 locks rank 1         rank 0 put, unlock
 //!   pingpong_put         fences                      rank 0 put; fence; rank 1 put; fence
 //! ```
-//! **Timed** (all ranks, started together; rank 0 alone in `win_start`, `win_complete`, `win_wait`, `put_call` and
-//! `put_passive`, as by SKaMPI): the calls in the last columns; what is left of an epoch follows before the next
-//! interval. One window serves all of them but the first two, where SKaMPI makes another each time.
+//! **Timed** (all ranks, started together; rank 0 alone in `win_start`, `win_complete`, `win_wait`,
+//! `put_call` and `put_passive`, as by SKaMPI): the calls in the last columns; what is left of an
+//! epoch follows before the next interval. One window serves all of them but the first two, where
+//! SKaMPI makes another each time.
 //!
-//! **Reports**: time from the start to the end, by the definition in effect: one that starts each call together.
+//! **Reports**: time from the start to the end, by the definition in effect: one that starts each
+//! call together.
 //!
 //! **Rate**: none.
 //!
-//! **Parameters**: `length_bytes` of each put, of up to 4 B of which those to itself are, and of the part of
-//! a rank; `delay_us` of the other ranks, which are busy in between.
+//! **Parameters**: `length_bytes` of each put, of up to 4 B of which those to itself are, and of
+//! the part of a rank; `delay_us` of the other ranks, which are busy in between.
 //!
 //! **Verified by**: contents of every part that is put to, over spoiled bytes; canaries on both sides.
 //!

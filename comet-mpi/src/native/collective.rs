@@ -119,8 +119,8 @@ impl Comm {
             Kind::Broadcast => {
                 let (length, root) = (call.parts().length(0), to_c(call.root()));
                 let into = place(&mut output[..length]);
-                // SAFETY: the message has that length.
                 let is_root = rank == call.root();
+                // SAFETY: the message has that length.
                 equal_parts!(self, length, way, MPI_Bcast | MPI_Ibcast | bcast, |n,
                                                                                  [
                     sent,

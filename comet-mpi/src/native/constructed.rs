@@ -209,7 +209,7 @@ impl Node {
         freed.map(|()| made)
     }
 
-    /// What `make` makes of this type, which is freed.
+    /// The type that `make` makes of this one, which is freed.
     #[inline]
     fn within(
         &mut self,

@@ -189,7 +189,7 @@ pub(crate) struct EffortArgs {
 }
 
 impl EffortArgs {
-    /// When a case is done by the rules of `SKaMPI`.
+    /// Rule of `SKaMPI` by which a case is done.
     pub(crate) fn stop_rule(&self) -> StopRule {
         let by_default = StopRule::SKAMPI;
         StopRule {

@@ -413,7 +413,7 @@ fn definitions(layouts: &[Arc<Layouts>]) -> Value {
     if all.is_empty() { Value::Null } else { json!(all) }
 }
 
-/// When a case is done by the rules of `SKaMPI`; `null` under others.
+/// Rule of `SKaMPI` by which a case is done; `null` under other rules.
 fn stop_rule(settings: &Settings) -> Value {
     let StopRule { samples, error } = settings.stop;
     let is_used = settings.rules == Rules::Skampi && settings.samples.is_none();

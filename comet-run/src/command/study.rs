@@ -1,4 +1,4 @@
-//! What `health`, `algorithms` and `guidelines` have in common: runs of their own, into a result file that
+//! Common parts of `health`, `algorithms` and `guidelines`: runs of their own, into a result file that
 //! they judge.
 
 use std::path::Path;

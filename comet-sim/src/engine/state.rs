@@ -221,7 +221,7 @@ impl RankState {
     }
 }
 
-/// Which split: that of a group, by its serial number and its first rank, with a number.
+/// A split: that of a group, by its serial number and its first rank, with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SplitName {
     pub(crate) serial: u64,
