@@ -504,9 +504,7 @@ impl Transport for Mpi {
     #[inline]
     fn blocked_recv(&self, source: Source, tag: Tag, buffer: &mut [u8]) -> Result<Status> {
         require_source(self, source, tag)?;
-        let waiting = Waiting::Recv(self.group.source(source), tag, buffer.len());
-        let arrived = self.waiting(waiting, || self.comm.recv(buffer, source, tag));
-        self.received(arrived, source, buffer.len())
+        self.receiving(source, tag, buffer.len(), || self.comm.recv(buffer, source, tag))
     }
 
     #[inline]
@@ -520,11 +518,9 @@ impl Transport for Mpi {
     ) -> Result<Status> {
         require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
-        let capacity_bytes = buffer.len();
-        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
-        let exchange = || self.comm.exchange((message, destination), (buffer, source), tag);
-        let arrived = self.waiting(waiting, exchange);
-        self.received(arrived, source, capacity_bytes)
+        self.receiving(source, tag, buffer.len(), || {
+            self.comm.exchange((message, destination), (buffer, source), tag)
+        })
     }
 
     /// None: the library has room of its own.
@@ -544,11 +540,9 @@ impl Transport for Mpi {
     ) -> Result<Status> {
         require_destination(self, destination, tag)?;
         require_source(self, source, tag)?;
-        let capacity_bytes = message.len();
-        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
-        let exchange = || self.comm.exchange_in_place(message, (destination, source), tag);
-        let arrived = self.waiting(waiting, exchange);
-        self.received(arrived, source, capacity_bytes)
+        self.receiving(source, tag, message.len(), || {
+            self.comm.exchange_in_place(message, (destination, source), tag)
+        })
     }
 
     #[inline]

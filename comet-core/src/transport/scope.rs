@@ -60,14 +60,21 @@ struct Outstanding<'env, T: Transport> {
 }
 
 impl<T: Transport> Drop for Outstanding<'_, T> {
+    #[inline(always)]
     fn drop(&mut self) {
         let n_open = self.n_open.get();
         if n_open != 0 {
-            self.transport.fail_job(&format!(
-                "{n_open} unblocked request(s) were leaked, or were in flight during a panic"
-            ));
+            lost(self.transport, n_open);
         }
     }
+}
+
+/// Ends the job of `t`, which has lost `n_open` requests.
+#[cold]
+fn lost<T: Transport>(t: &T, n_open: usize) -> ! {
+    t.fail_job(&format!(
+        "{n_open} unblocked request(s) were leaked, or were in flight during a panic"
+    ))
 }
 
 /// Where unblocked calls live; made by [`Transport::scope`].
@@ -284,6 +291,17 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         self.outstanding.n_open.set(self.outstanding.n_open.get() - 1);
     }
 
+    /// Finishes an operation whose request was dropped.
+    #[cold]
+    fn abandon<P: Pending<T>>(&self, op: P) {
+        // During a panic the peer may never answer: the open count then ends the job.
+        if !std::thread::panicking()
+            && let Err(error) = self.finish(op)
+        {
+            self.note(error);
+        }
+    }
+
     /// Keeps the error of a request that nobody waits for.
     #[cold]
     pub(super) fn note(&self, error: TransportError) {
@@ -317,9 +335,9 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
     /// Never: only `wait` and a set take the operation out, and the request with it.
     #[inline(always)]
     #[track_caller]
-    pub fn wait(mut self) -> Result<P::Out> {
-        let op = self.op.take().expect("a request is waited for once");
-        self.scope.finish(op)
+    pub fn wait(self) -> Result<P::Out> {
+        let scope = self.scope;
+        scope.finish(self.into_op().expect("a request is waited for once"))
     }
 
     /// Makes progress; `true` if [`wait`](Self::wait) would return at once.
@@ -331,22 +349,17 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
     }
 
     /// The operation, still counted, for a set of the same scope.
-    #[inline]
+    #[inline(always)]
     pub(super) fn into_op(self) -> Option<P> {
         ManuallyDrop::new(self).op.take()
     }
 }
 
 impl<T: Transport, P: Pending<T>> Drop for Request<'_, '_, T, P> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        let Some(op) = self.op.take() else { return };
-        // During a panic the peer may never answer: the open count then ends the job.
-        if std::thread::panicking() {
-            return;
-        }
-        if let Err(error) = self.scope.finish(op) {
-            self.scope.note(error);
+        if let Some(op) = self.op.take() {
+            self.scope.abandon(op);
         }
     }
 }

@@ -283,12 +283,12 @@ impl Comm {
     #[inline]
     pub(crate) fn recv(&self, buffer: &mut [u8], from: Source, tag: Tag) -> Arrived {
         let mut status = empty_status();
-        let code = self.with_type_to_arrive(buffer.len(), |count, kind| {
-            let (start, from) = (buffer.as_mut_ptr().cast(), source_to_c(from));
-            let (tag, status) = (tag_to_c(tag), &raw mut status);
+        let (from, tag) = (source_to_c(from), tag_to_c(tag));
+        let (start, written) = (buffer.as_mut_ptr().cast(), &raw mut status);
+        let code = self.with_type_to_arrive(buffer.len(), move |count, kind| {
             // SAFETY: the buffer is borrowed for the whole call, which writes no more than its
             // length, and the status.
-            unsafe { ffi::MPI_Recv(start, count, kind, from, tag, self.raw, status) }
+            unsafe { ffi::MPI_Recv(start, count, kind, from, tag, self.raw, written) }
         });
         self.arrived("MPI_Recv", code, &status)
     }

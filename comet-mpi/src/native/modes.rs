@@ -60,10 +60,10 @@ impl Comm {
     pub(crate) fn send_in(&self, mode: SendMode, message: &[u8], to: Rank, tag: Tag) -> Outcome {
         let (name, send) = blocked(mode);
         let start = message.as_ptr().cast();
-        let code = self.with_type(message.len(), |count, kind| {
-            let tag = c_int::from(tag.value());
+        let (to, tag) = (to_c(to), c_int::from(tag.value()));
+        let code = self.with_type(message.len(), move |count, kind| {
             // SAFETY: the message is borrowed for the whole call, which reads no more than its length.
-            unsafe { send(start, count, kind, to_c(to), tag, self.raw()) }
+            unsafe { send(start, count, kind, to, tag, self.raw()) }
         })?;
         outcome(name, code)
     }

@@ -24,8 +24,6 @@ pub struct MpiPrepared {
     statuses: Vec<ffi::MPI_Status>,
     /// Note for the guard while they are waited for.
     pub(crate) waiting: [u64; 2],
-    /// Source of receives, and the length of their place.
-    pub(crate) receives: Option<(Source, usize)>,
     is_in_flight: bool,
     /// The collective, whose lengths and places the library may read at each start.
     _call: Option<Box<Collective>>,
@@ -46,7 +44,6 @@ impl MpiPrepared {
             requests: vec![constant!(RSMPI_REQUEST_NULL); n],
             statuses: vec![empty_status(); n],
             waiting: Waiting::pack(Some(waiting)),
-            receives: None,
             is_in_flight: false,
             _call: None,
             _comm: Rc::clone(comm),
@@ -98,8 +95,7 @@ impl MpiPrepared {
         n: usize,
         waiting: Waiting,
     ) -> Outcome<Self> {
-        let mut prepared = Self::new(comm, n, waiting);
-        prepared.receives = Some((source, buffer.len()));
+        let prepared = Self::new(comm, n, waiting);
         let (from, tag) = (source_to_c(source), tag_to_c(tag));
         prepared.each("MPI_Recv_init", |request| {
             comm.with_type_to_arrive(buffer.len(), |count, kind| {

@@ -34,8 +34,6 @@ pub struct MpiSend<'env> {
 #[derive(Debug)]
 pub struct MpiRecv<'env> {
     request: Request,
-    pub(crate) source: Source,
-    pub(crate) capacity_bytes: usize,
     start: *mut u8,
     /// Length of the buffer that is given back.
     returned_bytes: usize,
@@ -107,14 +105,14 @@ impl<'env> MpiSend<'env> {
         waiting: Waiting,
     ) -> Outcome<Self> {
         let (start, (name, send)) = (start.cast(), unblocked(mode));
-        let send = |count, kind, request| {
-            let (to, tag) = (to_c(to), c_int::from(tag.value()));
+        let (to, tag) = (to_c(to), c_int::from(tag.value()));
+        let send = move |count, kind, request| {
             // SAFETY: by the lease the message stays borrowed until the send has ended, and who has the
             // memory writes nothing to it until then.
             unsafe { send(start, count, kind, to, tag, comm.raw(), request) }
         };
-        let request = Request::start(name, waiting, |request| {
-            comm.with_type(length_bytes, |count, kind| send(count, kind, request))
+        let request = Request::start(name, waiting, move |request| {
+            comm.with_type(length_bytes, move |count, kind| send(count, kind, request))
         })?;
         Ok(Self { request, message: PhantomData })
     }
@@ -134,20 +132,20 @@ impl<'env> MpiRecv<'env> {
     ) -> Outcome<Self> {
         let (capacity_bytes, returned_bytes) = (place.length_bytes(), place.returned_bytes());
         let start = place.start();
-        let recv = |count, kind, request| {
-            let (from, tag) = (source_to_c(source), tag_to_c(tag));
+        let (from, tag) = (source_to_c(source), tag_to_c(tag));
+        let recv = move |count, kind, request| {
             // SAFETY: by the lease the place stays borrowed until the receive has ended, and there
             // is no reference to its bytes: a shared one is made of cells.
             unsafe { ffi::MPI_Irecv(start.cast(), count, kind, from, tag, comm.raw(), request) }
         };
-        let request = Request::start("MPI_Irecv", waiting, |request| {
-            comm.with_type_to_arrive(capacity_bytes, |count, kind| recv(count, kind, request))
+        let request = Request::start("MPI_Irecv", waiting, move |request| {
+            comm.with_type_to_arrive(capacity_bytes, move |count, kind| recv(count, kind, request))
         })?;
-        Ok(Self { request, source, capacity_bytes, start, returned_bytes, place: PhantomData })
+        Ok(Self { request, start, returned_bytes, place: PhantomData })
     }
 
     /// Message that has arrived, and the buffer back, once the operation is over, as `end` says.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ended(self, comm: &Comm, end: End<'_>) -> (Arrived, &'env mut [u8]) {
         let arrived = end.outcome.and_then(|()| comm.status(end.status));
         // SAFETY: pointer and length are those of the slice that `start` took for 'env, and the

@@ -1,14 +1,14 @@
 //! Operations that are prepared once and started again and again.
 
 use comet_core::collective::Collective;
-use comet_core::error::{Result, TransportError};
+use comet_core::error::Result;
 use comet_core::transport::{
     Lease, Rank, RawPrepared, Source, Tag, Transport as _, require_destination, require_source,
 };
 use comet_core::waiting::Waiting;
 
 use super::Mpi;
-use crate::native::{Failure, MpiPrepared};
+use crate::native::MpiPrepared;
 
 impl Mpi {
     /// `call`, prepared by one call of the library, unless it is among neighbours.
@@ -50,21 +50,6 @@ impl Mpi {
         MpiPrepared::recvs(&self.comm, buffer, (source, tag), n, waiting)
             .map_err(|failure| self.error(failure))
     }
-
-    /// The error of a prepared operation.
-    #[cold]
-    fn failed_at(
-        &self,
-        receives: Option<(Source, usize)>,
-        (failure, envelope): (Failure, (Rank, Tag)),
-    ) -> TransportError {
-        match receives {
-            Some((source, capacity_bytes)) => {
-                self.recv_error(failure, envelope, source, capacity_bytes)
-            }
-            None => self.error(failure),
-        }
-    }
 }
 
 impl RawPrepared<Mpi> for MpiPrepared {
@@ -82,7 +67,7 @@ impl RawPrepared<Mpi> for MpiPrepared {
     #[inline]
     fn finish(&mut self, t: &Mpi) -> Result<()> {
         let ended = t.waiting_for(self.waiting, || self.wait());
-        ended.map_err(|failed| t.failed_at(self.receives, failed))
+        ended.map_err(|failed| t.failed_at(self.waiting, failed))
     }
 
     fn joined(self, other: Self) -> Self {

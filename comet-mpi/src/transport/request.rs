@@ -2,6 +2,7 @@
 
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::transport::{Pending, Rank, Source, Status, Tag};
+use comet_core::waiting::Waiting;
 
 use super::Mpi;
 use crate::native::{Arrived, End, Failure, MpiCall, MpiRecv, MpiSend, Request, empty_status};
@@ -93,34 +94,38 @@ impl Mpi {
             .map_err(|failure| self.error(failure))
     }
 
-    /// Status of a receive from `source` into `capacity_bytes` bytes.
-    #[inline]
-    pub(super) fn received(
+    /// Makes `call`, which receives from `source` into `capacity_bytes` bytes.
+    #[inline(always)]
+    pub(super) fn receiving(
         &self,
-        arrived: Arrived,
         source: Source,
+        tag: Tag,
         capacity_bytes: usize,
+        call: impl FnOnce() -> Arrived,
     ) -> Result<Status> {
-        arrived.map_err(|(failure, envelope)| {
-            self.recv_error(failure, envelope, source, capacity_bytes)
-        })
+        let waiting = Waiting::Recv(self.group.source(source), tag, capacity_bytes);
+        let waiting = Waiting::pack(Some(waiting));
+        self.waiting_for(waiting, call).map_err(|failed| self.failed_at(waiting, failed))
     }
 
+    /// The error of an operation that was `waiting`, packed, and the envelope of what had arrived.
     #[cold]
-    pub(super) fn recv_error(
+    pub(super) fn failed_at(
         &self,
-        failure: Failure,
-        (found, tag): (Rank, Tag),
-        source: Source,
-        capacity_bytes: usize,
+        waiting: [u64; 2],
+        (failure, (found, tag)): (Failure, (Rank, Tag)),
     ) -> TransportError {
+        let Some(Waiting::Recv(source, _, capacity_bytes)) = Waiting::unpack(waiting) else {
+            return self.error(failure);
+        };
         if !failure.is_truncation() {
-            return self.error(failure).with_peer(self.group.source(source), tag);
+            return self.error(failure).with_peer(source, tag);
         }
         // How long it was, and what of it arrived, the standard leaves open, and so do libraries.
-        let peer = if source == Source::Any { Source::Rank(found) } else { source };
+        let peer =
+            if source == Source::Any { self.group.source(Source::Rank(found)) } else { source };
         let error = TransportError::new(TransportErrorKind::Truncated, "the message is too long");
-        self.group.located(error.with_capacity(capacity_bytes).with_peer(peer, tag))
+        self.group.located(error).with_capacity(capacity_bytes).with_peer(peer, tag)
     }
 }
 
@@ -169,10 +174,18 @@ impl<'env> MpiRecv<'env> {
     /// The result of a receive whose end a call for a set has told, if it has.
     #[inline(always)]
     fn finish_in(self, t: &Mpi, end: Option<End<'_>>) -> Result<<Self as Pending<Mpi>>::Out> {
-        let Some(end) = end else { return self.finish(t) };
-        let (source, capacity_bytes) = (self.source, self.capacity_bytes);
+        match end {
+            Some(end) => self.result(t, end),
+            None => self.finish(t),
+        }
+    }
+
+    /// The result of a receive that has ended.
+    #[inline(always)]
+    fn result(self, t: &Mpi, end: End<'_>) -> Result<<Self as Pending<Mpi>>::Out> {
+        let waiting = self.as_ref().waiting;
         let (arrived, buffer) = self.ended(&t.comm, end);
-        Ok((t.received(arrived, source, capacity_bytes)?, buffer))
+        Ok((arrived.map_err(|failed| t.failed_at(waiting, failed))?, buffer))
     }
 }
 
@@ -189,7 +202,7 @@ impl<'env> Pending<Mpi> for MpiRecv<'env> {
         let mut status = empty_status();
         let request = self.as_mut();
         let outcome = t.waiting_for(request.waiting, || request.wait(Some(&mut status)));
-        self.finish_in(t, Some(End { outcome, status: &status }))
+        self.result(t, End { outcome, status: &status })
     }
 
     native_sets!();
