@@ -370,6 +370,8 @@ has_levels() {
 has_threads() {
     local file="$scratch/$mpirun-threads.jsonl"
     launch 2 check imb-mt --thread-level multiple
+    ends_with 0 launch 2 patterns/interrupt_receive patterns/active_message -s 8,4Ki --threads 1,2 \
+        --thread-level multiple --samples 3 --quiet --out "$scratch/$mpirun-handlers.jsonl"
     ends_with 0 launch 2 IMB-MT -thread_level multiple -count 1,2048 -repeat 10 -warmup 2 --threads=2 --out "$file"
     prints 10 '^# #processes = 2 \(threads: 2\)$'
     "$comet_run" validate "$file"

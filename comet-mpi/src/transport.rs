@@ -259,6 +259,26 @@ impl RawTransport for Mpi {
         self.prepared_recvs((source, tag), buffer, n).map(Some)
     }
 
+    fn prepare_partitioned_send(
+        &self,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+        n_parts: usize,
+    ) -> Result<Option<MpiPrepared>> {
+        self.prepared_parts_to((destination, tag), message, n_parts).map(Some)
+    }
+
+    fn prepare_partitioned_recv(
+        &self,
+        source: Rank,
+        tag: Tag,
+        buffer: &mut [u8],
+        n_parts: usize,
+    ) -> Result<Option<MpiPrepared>> {
+        self.prepared_parts_from((source, tag), buffer, n_parts).map(Some)
+    }
+
     #[inline(always)]
     fn start_recv<'env>(
         &self,

@@ -482,7 +482,7 @@ fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 9, "{kernels:?}");
+        assert_eq!(kernels.len(), 10, "{kernels:?}");
     }
     // The draws are the same: so are all bytes.
     let bytes = |file: &str| -> Vec<serde_json::Value> {

@@ -140,13 +140,13 @@ fn bo_02_data_that_arrived_wrong_has_no_rate() {
     }
 }
 
-/// Mean times of the kernel `osu/NAME` on a flat machine, in nanoseconds: one message takes 3 us to send, 5 us and
+/// Mean times of the kernel `name` on a flat machine, in nanoseconds: one message takes 3 us to send, 5 us and
 /// 8 ns for each byte on its way, and 2 us to receive.
 fn times_of(name: &str, options: &str) -> Vec<f64> {
     let folder = Folder::new();
     folder.write("flat.toml", FLAT);
     let line = format!(
-        "osu/{name} -t sim --machine ./flat.toml -n 2 -s 1000 {options} --repetitions 1 --samples 3 --launches \
+        "{name} -t sim --machine ./flat.toml -n 2 -s 1000 {options} --repetitions 1 --samples 3 --launches \
          1 -q --out r.jsonl"
     );
     folder.run(&line).success();
@@ -162,14 +162,14 @@ const RECEIVE: f64 = 2000.0;
 fn bo_02_in_simulation_prepared_messages_take_their_closed_forms() {
     // Half of the way out and back.
     let trip = SEND + WAY + RECEIVE;
-    let found = times_of("latency_persistent", "--hops 1");
+    let found = times_of("osu/latency_persistent", "--hops 1");
     assert_eq!(found, [trip]);
     // Prepared ones are plain ones there.
     for (name, options) in [("bw", ""), ("bw", "--axis window=5"), ("bibw", "--axis window=5")] {
         for buffers in ["single", "multiple"] {
             let options = format!("{options} --axis window_buffers={buffers}");
-            let prepared = times_of(&format!("{name}_persistent"), &options);
-            assert_eq!(prepared, times_of(name, &options), "{name} {options}");
+            let prepared = times_of(&format!("osu/{name}_persistent"), &options);
+            assert_eq!(prepared, times_of(&format!("osu/{name}"), &options), "{name} {options}");
         }
     }
 }
@@ -178,5 +178,17 @@ fn bo_02_in_simulation_prepared_messages_take_their_closed_forms() {
 fn bo_07_in_simulation_a_prepared_broadcast_takes_its_closed_form() {
     // On two ranks, from starts at one time; the mean of both.
     let expected = f64::midpoint(SEND, SEND + WAY + RECEIVE);
-    assert_eq!(times_of("bcast_persistent", ""), [expected]);
+    assert_eq!(times_of("osu/bcast_persistent", ""), [expected]);
+}
+
+#[test]
+fn in_simulation_parts_of_a_message_leave_as_they_get_ready() {
+    for n in [1.0, 2.0, 4.0, 5.0] {
+        // The link is free for the next part after this time, and each send takes the rank its own.
+        let on_link = 8.0 * 1000.0 / n;
+        let last_leaves = (n * SEND).max(SEND + (n - 1.0) * on_link);
+        let expected = last_leaves + 5000.0 + on_link + RECEIVE;
+        let found = times_of("patterns/partitioned", &format!("--hops 1 --axis parts={n}"));
+        assert_eq!(found, [expected], "{n} parts");
+    }
 }

@@ -11,7 +11,9 @@ use super::toolkit::{
 use crate::collective::{Collective, Kind, Parts, Prepared};
 use crate::error::{Result, TransportErrorKind};
 use crate::pattern;
-use crate::transport::{PreparedRecvs, PreparedSends, Source, Transport};
+use crate::transport::{
+    PartitionedRecv, PartitionedSend, PreparedRecvs, PreparedSends, Source, Transport,
+};
 
 /// Starts of each operation.
 const N_STARTS: u64 = 4;
@@ -34,6 +36,8 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         prepared_messages_of_several_buffers_arrive_in_each,
         prepared_messages_meet_plain_ones,
         prepared_messages_may_be_dropped_without_a_start,
+        parts_of_a_message_arrive_whatever_their_order,
+        a_part_is_named_once_and_exists,
     ]
 }
 
@@ -310,4 +314,79 @@ fn prepared_messages_may_be_dropped_without_a_start<T: Transport>(
     }
     let (outgoing, incoming) = round_the_ring(t, 0, [(TAG, 5000)]);
     while_sending(t, &outgoing, || receive(t, found, &incoming[0], Source::Any))
+}
+
+/// A send to the next rank and a receive from the one before in `n_parts` parts; `None` where the library lacks
+/// them.
+fn in_parts<T: Transport>(
+    t: &T,
+    [message, place]: [&mut [u8]; 2],
+    n_parts: usize,
+) -> Result<Option<(PartitionedSend<T>, PartitionedRecv<T>)>> {
+    let send = match PartitionedSend::new(t, next(t), TAG, message, n_parts) {
+        Err(error) if error.is_unsupported() => return Ok(None),
+        send => send?,
+    };
+    Ok(Some((send, PartitionedRecv::new(t, previous(t), TAG, place, n_parts)?)))
+}
+
+/// Each start with other contents and in another order, of which the last parts get ready by the wait.
+fn parts_of_a_message_arrive_whatever_their_order<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    for (index, n_parts) in [1, 2, 5, 16].into_iter().enumerate() {
+        for part_bytes in [0, 1, 48, 4097, 20_000] {
+            let [mut message, mut place] = ends(t, index, n_parts * part_bytes)?;
+            let Some((mut send, mut receive)) = in_parts(t, [&mut message, &mut place], n_parts)?
+            else {
+                return Ok(());
+            };
+            for round in 1..=N_STARTS {
+                pattern::fill(&mut message, seed(round, t.rank()));
+                pattern::spoil(&mut place, seed(round, previous(t)));
+                t.scope(|s| {
+                    let mut arriving = s.start_partitioned_recv(&mut receive, &mut place)?;
+                    let mut leaving = s.start_partitioned_send(&mut send, &message)?;
+                    let n_named = if round == 2 { n_parts / 2 } else { n_parts };
+                    for part in 0..n_named {
+                        leaving.ready(if round % 2 == 0 { n_parts - 1 - part } else { part })?;
+                    }
+                    if n_named == n_parts {
+                        for part in 0..n_parts {
+                            let has_arrived = poll_until(|| arriving.has_arrived(part))?;
+                            found.require(has_arrived, "a part that is ready does not arrive");
+                        }
+                    }
+                    leaving.wait()?;
+                    arriving.wait()
+                })?;
+                arrived(t, found, round, &place);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn a_part_is_named_once_and_exists<T: Transport>(t: &T, found: &Found) -> Result<()> {
+    let [mut message, mut place] = ends(t, 0, 40)?;
+    let Some((mut send, mut receive)) = in_parts(t, [&mut message, &mut place], 4)? else {
+        return Ok(());
+    };
+    let refusal = Some(TransportErrorKind::InvalidArgument);
+    for n_parts in [0, 3] {
+        let refused = PartitionedSend::new(t, next(t), TAG, &message, n_parts).map(drop);
+        found.require_eq("such a number of parts", refused.err().map(|error| error.kind), refusal);
+    }
+    t.scope(|s| {
+        let arriving = s.start_partitioned_recv(&mut receive, &mut place)?;
+        let mut leaving = s.start_partitioned_send(&mut send, &message)?;
+        leaving.ready(1)?;
+        for part in [1, 4] {
+            let kind = leaving.ready(part).err().map(|error| error.kind);
+            found.require_eq("such a part", kind, refusal);
+        }
+        leaving.wait()?;
+        arriving.wait()
+    })
 }

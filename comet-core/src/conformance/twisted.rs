@@ -155,6 +155,14 @@ impl<W: Twist> RawPrepared<Twisted<'_, W>> for Nothing {
     fn joined(self, _: Self) -> Self {
         self
     }
+
+    fn ready(&mut self, _: &Twisted<'_, W>, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn has_arrived(&mut self, _: &Twisted<'_, W>, _: usize) -> Result<bool> {
+        Ok(true)
+    }
 }
 
 impl<W: Twist> RawTransport for Twisted<'_, W> {

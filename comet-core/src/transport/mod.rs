@@ -21,6 +21,7 @@
 mod group;
 mod landing;
 pub mod lane;
+mod partitioned;
 mod prepared;
 mod raw;
 mod requests;
@@ -31,6 +32,7 @@ mod types;
 pub use group::{Group, Taken};
 pub use landing::{Landing, Outgoing, Place};
 pub use lane::Lane;
+pub use partitioned::{PartitionedArriving, PartitionedLeaving, PartitionedRecv, PartitionedSend};
 pub(crate) use prepared::Bound;
 pub use prepared::{
     PreparedInFlight, PreparedRecvs, PreparedSends, StartedRecvs, StartedSends, StartedSet,

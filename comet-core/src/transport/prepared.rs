@@ -68,7 +68,7 @@ impl Bound {
 
 /// The refusal of other memory, on this rank.
 #[cold]
-fn invalid<T: Transport>(t: &T, text: String) -> TransportError {
+pub(super) fn invalid<T: Transport>(t: &T, text: String) -> TransportError {
     let error = TransportError::new(TransportErrorKind::InvalidArgument, text);
     error.on_rank(t.global_rank(t.rank()))
 }
@@ -362,19 +362,29 @@ impl<T: Transport, P: Pending<T>, Q> Pending<T> for StartedSet<'_, T, P, Q> {
 
     #[inline]
     fn finish(self, t: &T) -> Result<()> {
-        let (mut ops, room, mut outcome) = match self {
-            Self::Own(op) => return op.finish(t),
-            Self::Plain { ops, room, outcome } => (ops, room, outcome),
-        };
-        P::wait_all(t, &mut ops, |_, result| {
-            if let (Ok(()), Err(error)) = (&outcome, result) {
-                outcome = Err(error);
-            }
-        });
-        ops.clear();
-        *room = Room::of_slots(ops);
-        outcome
+        match self {
+            Self::Own(op) => op.finish(t),
+            Self::Plain { ops, room, outcome } => wait_for_all(t, ops, room, outcome),
+        }
     }
+}
+
+/// Waits for all of `ops`, and gives their memory back to `room`; the first error, `outcome` before others.
+#[inline]
+pub(super) fn wait_for_all<T: Transport, P: Pending<T>, Q>(
+    t: &T,
+    mut ops: Vec<Option<P>>,
+    room: &mut Room<Q>,
+    mut outcome: Result<()>,
+) -> Result<()> {
+    P::wait_all(t, &mut ops, |_, result| {
+        if let (Ok(()), Err(error)) = (&outcome, result) {
+            outcome = Err(error);
+        }
+    });
+    ops.clear();
+    *room = Room::of_slots(ops);
+    outcome
 }
 
 impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {

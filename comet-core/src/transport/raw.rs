@@ -106,6 +106,20 @@ pub trait RawPrepared<T: ?Sized>: Sized {
     /// This operation and `other` as one, which is started and ends with both (`MPI_Startall`, `MPI_Waitall`).
     /// Neither is in flight, and both move messages one way, from or to one rank.
     fn joined(self, other: Self) -> Self;
+
+    /// Lets part number `part` of a message in parts leave (`MPI_Pready`). The send is in flight, has this part,
+    /// and has not let it leave since its start.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn ready(&mut self, t: &T, part: usize) -> Result<()>;
+
+    /// Makes progress; true once part number `part` of a message in parts has arrived (`MPI_Parrived`). The
+    /// receive is in flight, and has this part.
+    ///
+    /// # Errors
+    /// If the job has failed.
+    fn has_arrived(&mut self, t: &T, part: usize) -> Result<bool>;
 }
 
 /// The prepared operation of a transport that has none of its own: there is no value of it.
@@ -127,6 +141,14 @@ impl<T: ?Sized> RawPrepared<T> for NoPrepared {
 
     fn joined(self, _: Self) -> Self {
         match self {}
+    }
+
+    fn ready(&mut self, _: &T, _: usize) -> Result<()> {
+        match *self {}
+    }
+
+    fn has_arrived(&mut self, _: &T, _: usize) -> Result<bool> {
+        match *self {}
     }
 }
 
@@ -266,6 +288,38 @@ pub trait RawTransport {
         n: usize,
     ) -> Result<Option<Self::PreparedOp>> {
         let _ = (source, tag, buffer, n);
+        Ok(None)
+    }
+
+    /// The send of `message` to rank `destination` in `n_parts` parts, which divide its length, prepared by a call
+    /// of the transport's own; `None` where parts are plain messages, which is the default.
+    ///
+    /// # Errors
+    /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) if the library lacks it, on all ranks
+    /// alike; other kinds if the job has failed.
+    fn prepare_partitioned_send(
+        &self,
+        destination: Rank,
+        tag: Tag,
+        message: &[u8],
+        n_parts: usize,
+    ) -> Result<Option<Self::PreparedOp>> {
+        let _ = (destination, tag, message, n_parts);
+        Ok(None)
+    }
+
+    /// The same for a receive from rank `source` into `buffer`.
+    ///
+    /// # Errors
+    /// Those of [`prepare_partitioned_send`](Self::prepare_partitioned_send).
+    fn prepare_partitioned_recv(
+        &self,
+        source: Rank,
+        tag: Tag,
+        buffer: &mut [u8],
+        n_parts: usize,
+    ) -> Result<Option<Self::PreparedOp>> {
+        let _ = (source, tag, buffer, n_parts);
         Ok(None)
     }
 

@@ -348,6 +348,12 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
         op.poll(self.scope.transport())
     }
 
+    /// The operation, unless it was waited for, with its transport.
+    #[inline]
+    pub(super) fn in_flight(&mut self) -> Option<(&mut P, &T)> {
+        Some((self.op.as_mut()?, self.scope.transport()))
+    }
+
     /// The operation, still counted, for a set of the same scope.
     #[inline(always)]
     pub(super) fn into_op(self) -> Option<P> {

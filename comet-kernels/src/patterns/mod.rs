@@ -6,6 +6,7 @@ mod fft_transpose;
 mod halo;
 mod handler;
 mod irregular;
+mod partitioned;
 mod ring;
 mod sweep;
 
@@ -25,6 +26,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(irregular::Irregular),
             &Timed(handler::Handler::<false>),
             &Timed(handler::Handler::<true>),
+            &Timed(partitioned::Partitioned),
         ]
     }
 }

@@ -38,6 +38,7 @@ mod long;
 mod memory;
 mod modes;
 mod neighbours;
+mod partitioned;
 mod peers;
 mod prepared;
 mod process;

@@ -39,7 +39,7 @@ impl std::fmt::Debug for MpiPrepared {
 
 impl MpiPrepared {
     /// Room for `n` requests, which are null.
-    fn new(comm: &Rc<Comm>, n: usize, waiting: Waiting) -> Self {
+    pub(super) fn new(comm: &Rc<Comm>, n: usize, waiting: Waiting) -> Self {
         Self {
             requests: vec![constant!(RSMPI_REQUEST_NULL); n],
             statuses: vec![empty_status(); n],
@@ -63,7 +63,7 @@ impl MpiPrepared {
         }
         let call = Box::new(call.clone());
         let mut prepared = Self::new(comm, 1, Waiting::Collective(Source::Any));
-        let request = &raw mut prepared.requests[0];
+        let request = &raw mut *prepared.only();
         comm.issue(&call, rank, input, output, Way::Prepared(request))?;
         prepared._call = Some(call);
         Ok(prepared)
@@ -104,6 +104,12 @@ impl MpiPrepared {
                 unsafe { ffi::MPI_Recv_init(start, count, kind, from, tag, comm.raw(), request) }
             })
         })
+    }
+
+    /// The request of an operation that has one.
+    #[inline]
+    pub(super) fn only(&mut self) -> &mut ffi::MPI_Request {
+        &mut self.requests[0]
     }
 
     /// Makes each request by `prepare`, which is the function `name`.

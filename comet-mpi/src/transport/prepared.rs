@@ -3,7 +3,8 @@
 use comet_core::collective::Collective;
 use comet_core::error::Result;
 use comet_core::transport::{
-    Lease, Rank, RawPrepared, Source, Tag, Transport as _, require_destination, require_source,
+    Lease, Rank, RawPrepared, Source, Tag, Transport as _, require_destination, require_rank,
+    require_source,
 };
 use comet_core::waiting::Waiting;
 
@@ -50,6 +51,33 @@ impl Mpi {
         MpiPrepared::recvs(&self.comm, buffer, (source, tag), n, waiting)
             .map_err(|failure| self.error(failure))
     }
+
+    /// A send in parts, prepared by one call.
+    pub(super) fn prepared_parts_to(
+        &self,
+        (to, tag): (Rank, Tag),
+        message: &[u8],
+        n_parts: usize,
+    ) -> Result<MpiPrepared> {
+        require_destination(self, to, tag)?;
+        let waiting = Waiting::Send(self.group.global(to), tag, message.len());
+        MpiPrepared::partitioned_send(&self.comm, message, (to, tag), n_parts, waiting)
+            .map_err(|refused| self.refused(refused))
+    }
+
+    /// A receive in parts, prepared by one call.
+    pub(super) fn prepared_parts_from(
+        &self,
+        (source, tag): (Rank, Tag),
+        buffer: &mut [u8],
+        n_parts: usize,
+    ) -> Result<MpiPrepared> {
+        require_rank(self, source)?;
+        let from = Source::Rank(self.group.global(source));
+        let waiting = Waiting::Recv(from, tag, buffer.len());
+        MpiPrepared::partitioned_recv(&self.comm, buffer, (source, tag), n_parts, waiting)
+            .map_err(|refused| self.refused(refused))
+    }
 }
 
 impl RawPrepared<Mpi> for MpiPrepared {
@@ -72,5 +100,15 @@ impl RawPrepared<Mpi> for MpiPrepared {
 
     fn joined(self, other: Self) -> Self {
         Self::joined(self, other)
+    }
+
+    #[inline]
+    fn ready(&mut self, t: &Mpi, part: usize) -> Result<()> {
+        self.let_leave(part).map_err(|failure| t.error(failure))
+    }
+
+    #[inline]
+    fn has_arrived(&mut self, t: &Mpi, part: usize) -> Result<bool> {
+        self.part_has_arrived(part).map_err(|failure| t.error(failure))
     }
 }

@@ -102,8 +102,8 @@ pub(super) fn translate(
     }
     if program.starts_with(PARTITIONED) {
         return Err(Stop::Wrong(format!(
-            "{program} is not here: no kernel sends a message in parts, and OSU 7.4 has no such program \
-             (take osu_latency_persistent)"
+            "{program} is not here: OSU 7.4 has no such program (comet-run patterns/partitioned measures \
+             messages in parts)"
         )));
     }
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");

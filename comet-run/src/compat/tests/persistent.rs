@@ -74,8 +74,8 @@ fn what_prepared_programs_do_not_have_is_refused() {
         ("osu_scan_persistent", "osu_scan_persistent is not here"),
         (
             "osu_partitioned_latency",
-            "osu_partitioned_latency is not here: no kernel sends a message in parts, and OSU 7.4 has no \
-             such program (take osu_latency_persistent)",
+            "osu_partitioned_latency is not here: OSU 7.4 has no such program (comet-run \
+             patterns/partitioned measures messages in parts)",
         ),
     ] {
         let sentence = refusal(line);
