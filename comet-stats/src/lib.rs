@@ -10,6 +10,7 @@
 //!   fit           laws of measured times: Hockney lines, segments, LogGP, max-rate, scaling in P
 //!   refine        choice of the next length of a sweep
 //!   compare       differences between groups of launches
+//!   steps         changes of level in a history
 //! ```
 //!
 //! A slice is a series of consecutive samples; the slices of a point are spread over the run.
@@ -24,6 +25,7 @@ pub mod fit;
 mod interval;
 mod least;
 pub mod refine;
+pub mod steps;
 mod trimmed;
 #[cfg(test)]
 pub(crate) mod truth;
