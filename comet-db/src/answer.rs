@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::card::time_text;
 use crate::index::{MachineUse, SeriesUse};
-use crate::rows::{LabelRow, MachineRow, PointRow, RunRow};
+use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow};
 
 /// `run` with its machine and labels.
 pub fn run(run: &RunRow, machine: &MachineRow, labels: &[LabelRow]) -> Value {
@@ -53,26 +53,32 @@ pub fn machine(of: &MachineUse) -> Value {
     })
 }
 
+/// A curve.
+pub fn curve(of: &SeriesRow) -> Value {
+    json!({
+        "id": of.id.to_string(),
+        "suite": of.suite,
+        "kernel": of.kernel,
+        "variant": of.variant,
+        "class": of.class,
+        "quantity": of.quantity,
+        "definition": of.definition,
+        "rank_stat": of.rank_stat,
+        "quote": of.quote,
+        "params": of.params,
+        "x": of.x,
+        "x_unit": of.x_unit,
+    })
+}
+
 /// A curve of a run.
 pub fn series(of: &SeriesUse) -> Value {
-    json!({
-        "id": of.series.id.to_string(),
-        "run": of.run.to_string(),
-        "suite": of.series.suite,
-        "kernel": of.series.kernel,
-        "variant": of.series.variant,
-        "class": of.series.class,
-        "quantity": of.series.quantity,
-        "definition": of.series.definition,
-        "rank_stat": of.series.rank_stat,
-        "quote": of.series.quote,
-        "params": of.series.params,
-        "x": of.series.x,
-        "x_unit": of.series.x_unit,
-        "points": of.n_points,
-        "x_range": [of.least_x, of.most_x],
-        "procs_range": [of.least_procs, of.most_procs],
-    })
+    let mut value = curve(&of.series);
+    value["run"] = of.run.to_string().into();
+    value["points"] = of.n_points.into();
+    value["x_range"] = json!([of.least_x, of.most_x]);
+    value["procs_range"] = json!([of.least_procs, of.most_procs]);
+    value
 }
 
 /// A point.

@@ -29,11 +29,13 @@ pub mod examine;
 pub mod id;
 pub mod index;
 pub mod limits;
+pub mod overlay;
 pub mod rows;
 pub mod sqlite;
 pub mod store;
 pub mod submit;
 pub mod token;
+pub mod trend;
 pub mod web;
 
 pub use database::{Added, Arrival, Database, Prepared};

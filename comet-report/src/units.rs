@@ -187,7 +187,7 @@ impl Quantity {
     }
 
     /// `value` with four digits and a fitting unit; whole bytes are exact.
-    pub(crate) fn write(self, value: f64) -> String {
+    pub fn write(self, value: f64) -> String {
         let mut unit = self.unit_of(value.abs());
         if self == Self::Bytes && value % unit.size != 0.0 {
             unit = BYTES[0];

@@ -10,7 +10,10 @@
 
 mod api;
 mod cache;
+mod compare;
+mod figure;
 mod pages;
+mod trends;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -73,6 +76,18 @@ struct Site {
 type Shared = Arc<Site>;
 
 impl Site {
+    fn open(folder: &Path) -> Result<Self, Error> {
+        let database = Database::existing(folder)?;
+        Ok(Self {
+            folder: folder.into(),
+            blobs: database.blobs().clone(),
+            writer: Mutex::new(database),
+            readers: Mutex::default(),
+            uploads: Arc::new(Semaphore::new(UPLOADS)),
+            reports: Arc::new(Semaphore::new(1)),
+        })
+    }
+
     /// Does `work` with a connection of its own.
     fn read<T>(&self, work: impl FnOnce(&mut Index) -> Result<T, Error>) -> Result<T, Error> {
         let idle = lock(&self.readers).pop();
@@ -101,16 +116,8 @@ pub fn serve(
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr, &[String]),
 ) -> Result<(), Error> {
-    let database = Database::existing(folder)?;
-    let problems = database.problems().to_vec();
-    let site = Arc::new(Site {
-        folder: folder.into(),
-        blobs: database.blobs().clone(),
-        writer: Mutex::new(database),
-        readers: Mutex::default(),
-        uploads: Arc::new(Semaphore::new(UPLOADS)),
-        reports: Arc::new(Semaphore::new(1)),
-    });
+    let site = Arc::new(Site::open(folder)?);
+    let problems = lock(&site.writer).problems().to_vec();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .max_blocking_threads(BLOCKING)
@@ -184,11 +191,20 @@ async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Outp
 }
 
 fn router(site: Shared) -> Router {
-    Router::new()
+    let figures = figure::FORMS.into_iter().fold(Router::new(), |router, (end, form)| {
+        let compare = get(move |site, fields| compare::figure(site, fields, form));
+        let trends = get(move |site, fields| trends::figure(site, fields, form));
+        router.route(&format!("/compare.{end}"), compare).route(&format!("/trends.{end}"), trends)
+    });
+    figures
         .route("/", get(pages::runs))
         .route("/machines", get(pages::machines))
         .route("/runs/{id}", get(pages::run))
         .route("/runs/{id}/report", get(pages::report))
+        .route("/compare", get(compare::page))
+        .route("/compare.json", get(compare::data))
+        .route("/trends", get(trends::page))
+        .route("/trends.json", get(trends::data))
         .route("/files/{id}", get(pages::file))
         .route("/style.css", get(pages::style))
         .route("/healthz", get(api::health))
@@ -256,3 +272,6 @@ impl From<Error> for Failure {
 fn answer(kind: &'static str, body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, kind)], body.into()).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,11 @@ pub(super) fn wrong(name: &str, value: &str, expected: &str) -> Failure {
     Failure(StatusCode::BAD_REQUEST, message, None)
 }
 
+/// The value of the field `name`, the first if there are several; empty if there is none.
+pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> &'a str {
+    fields.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
+}
+
 /// The part that `fields` name, of published runs.
 pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
     let state = Some(card::State::Published);
@@ -87,11 +92,11 @@ pub(super) fn published(index: &mut Index, id: &str) -> Result<(RunRow, MachineR
 }
 
 /// A time to the minute.
-fn minute(ms: &i64) -> String {
+pub(super) fn minute(ms: &i64) -> String {
     time_text(*ms)[..16].replace('T', " ")
 }
 
-fn or_none(text: &Option<String>) -> &str {
+pub(super) fn or_none(text: &Option<String>) -> &str {
     text.as_deref().unwrap_or("–")
 }
 
@@ -116,7 +121,7 @@ struct RunsPage {
 
 impl RunsPage {
     fn field(&self, name: &str) -> &str {
-        self.fields.iter().find(|(other, _)| other == name).map_or("", |(_, value)| value)
+        field(&self.fields, name)
     }
 }
 
@@ -144,7 +149,7 @@ struct FailurePage<'a> {
     message: &'a str,
 }
 
-type Page = Result<Response, Failure>;
+pub(super) type Page = Result<Response, Failure>;
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
@@ -158,7 +163,7 @@ pub(super) fn failure(status: StatusCode, message: &str) -> Response {
     (status, answer(HTML, page.unwrap_or_default())).into_response()
 }
 
-fn html(page: &impl Template) -> Page {
+pub(super) fn html(page: &impl Template) -> Page {
     let failed = |error: askama::Error| {
         Failure(StatusCode::INTERNAL_SERVER_ERROR, format!("the page was not made: {error}"), None)
     };
@@ -184,8 +189,15 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
     html(&RunsPage { runs: page.runs, machines: names, fields, next })
 }
 
+/// Those of `fields` that are called as one of `names`, as the end of an address.
+pub(super) fn query(fields: &Fields, names: &[&str]) -> String {
+    let is_one = |(name, value): &&(String, String)| names.contains(&&**name) && !value.is_empty();
+    let pairs = fields.iter().filter(is_one);
+    pairs.map(|(name, value)| format!("{name}={}", escaped(value))).collect::<Vec<_>>().join("&")
+}
+
 /// `text` as the value of a field of an address.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let letter = |byte: u8| {
         if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }

@@ -18,8 +18,8 @@ pub use environment::Change;
 pub use failures::{FailureRow, MissingRow};
 pub use judge::{Confirmation, KernelRow, PointRow};
 pub use parameters::{ParameterRow, Spread};
-pub use render::{RENDERERS, Renderer, render};
-pub(crate) use render::{Section, sections};
+pub(crate) use render::sections;
+pub use render::{RENDERERS, Renderer, Section, render};
 
 use std::collections::BTreeMap;
 

@@ -67,10 +67,15 @@ impl Style {
     }
 
     pub(super) fn element(self) -> String {
+        self.rules().map_or(String::new(), |rules| format!("<style>{rules}</style>"))
+    }
+
+    /// The rules that a picture brings along.
+    pub(crate) fn rules(self) -> Option<String> {
         match self {
-            Self::Page => String::new(),
-            Self::Light => format!("<style>{}</style>", literal_rules(0)),
-            Self::Dark => format!("<style>{}</style>", literal_rules(1)),
+            Self::Page => None,
+            Self::Light => Some(literal_rules(0)),
+            Self::Dark => Some(literal_rules(1)),
         }
     }
 }

@@ -2,29 +2,40 @@
 
 use super::html::{Html, row, table, tag};
 use super::{Content, Section};
-use crate::compare;
+use crate::compare::{self, Comparison};
 use crate::words::capital;
+
+/// Parts of a page about `comparison`, in the words of `compare`: the verdict, which is read first, and
+/// what it follows from.
+pub fn comparison_parts(comparison: &Comparison) -> Vec<compare::Section> {
+    let mut parts = compare::sections(comparison);
+    let n_verdicts = parts.len().min(1);
+    parts.rotate_right(n_verdicts);
+    for part in &mut parts {
+        part.title = capital(&part.title);
+        part.lines.iter_mut().for_each(|line| *line = with_letters(line));
+        let heads = part.table.first_mut().into_iter().flatten();
+        heads.for_each(|head| *head = in_letters(head));
+    }
+    parts
+}
 
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
     let Some(comparison) = content.comparison else { return Vec::new() };
-    let parts = compare::sections(comparison);
-    // The last part is the verdict, which is read first.
-    let (last, others) = parts.split_last().map_or((None, &parts[..]), |(l, o)| (Some(l), o));
-    let body = last.into_iter().chain(others).map(part).collect();
+    let body = comparison_parts(comparison).iter().map(part).collect();
     vec![Section { id: "comparison", title: "Comparison", body, ..Section::default() }]
 }
 
 fn part(part: &compare::Section) -> Html {
     let mut body = Html::new();
     if !part.title.is_empty() {
-        body = body.with(tag("h3", capital(&part.title)));
+        body = body.with(tag("h3", &*part.title));
     }
     if let [heads, rows @ ..] = &part.table[..] {
-        let heads: Vec<String> = heads.iter().map(|head| in_letters(head)).collect();
         let rows = rows.iter().map(|cells| row("td", cells));
         body = body.with(table("", heads.iter().map(String::as_str), rows));
     }
-    let lines = part.lines.iter().map(|line| tag("li", with_letters(line)));
+    let lines = part.lines.iter().map(|line| tag("li", &**line));
     let lines: Html = lines.collect();
     if lines.is_empty() { body } else { body.with(tag("ul", lines)) }
 }

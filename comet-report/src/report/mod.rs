@@ -20,7 +20,9 @@ mod points;
 mod policy;
 mod questions;
 
+pub use comparison::comparison_parts;
 use html::{Html, details, element, row, section, table, tag};
+pub use policy::policy_of_pictures;
 
 use crate::compare::Comparison;
 use crate::models::{self, Fitted};

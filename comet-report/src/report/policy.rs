@@ -5,6 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::plot::Style;
+
 /// The policy of a page whose style elements hold `styles` and whose script elements `scripts`.
 pub(super) fn policy(styles: &[&str], scripts: &[&str]) -> String {
     format!(
@@ -12,6 +14,14 @@ pub(super) fn policy(styles: &[&str], scripts: &[&str]) -> String {
         sources(styles),
         sources(scripts)
     )
+}
+
+/// The policy of an answer that is a picture in SVG: it uses the styles within it, and loads nothing.
+pub fn policy_of_pictures() -> String {
+    let rules: Vec<String> =
+        [Style::Light, Style::Dark].into_iter().filter_map(Style::rules).collect();
+    let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
+    format!("default-src 'none'; style-src {}; frame-ancestors 'none'", sources(&rules))
 }
 
 fn sources(texts: &[&str]) -> String {

@@ -9,8 +9,9 @@ use super::{Comparison, FailureRow, MissingRow, PointRow};
 use crate::junit::{self, Outcome, Suite, Test};
 use crate::record::{Name, Params};
 use crate::words::{aligned, capital};
+pub use sections::Section;
 use sections::change;
-pub(crate) use sections::{Section, sections};
+pub(crate) use sections::sections;
 
 /// A way to write a comparison: its name, and the whole text.
 pub type Renderer = (&'static str, fn(&Comparison) -> String);

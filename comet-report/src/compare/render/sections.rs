@@ -14,13 +14,14 @@ use crate::units::{DIGITS, fixed_us, significant};
 const MAX_ROWS: usize = 20;
 
 /// A table below a title, with sentences below it.
-pub(crate) struct Section {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
     /// Title; empty for the first.
-    pub(crate) title: String,
+    pub title: String,
     /// Rows of cells, first the names of the columns; nothing without a table.
-    pub(crate) table: Vec<Vec<String>>,
+    pub table: Vec<Vec<String>>,
     /// Sentences.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
 }
 
 /// Everything that people are told about `comparison`.

@@ -1,0 +1,370 @@
+//! Facts about the server as a whole, by requests without a network.
+
+use axum::body::to_bytes;
+use axum::http::Method;
+use comet_report::record::{Param, Point, Record};
+use hyper::service::Service as _;
+
+use super::*;
+use crate::fixture::{Example, Folder, file};
+use crate::index::access::TokenRow;
+use crate::index::{Filter, SeriesUse};
+use crate::limits::Limits;
+use crate::overlay;
+use crate::token::{Scope, Secret};
+use crate::{Arrival, id::Id};
+
+/// A database with its pages.
+struct Served {
+    site: Shared,
+    // After the site, which holds files in it.
+    _folder: Folder,
+}
+
+impl Served {
+    /// A database of published `files`.
+    fn new(files: &[Vec<u8>]) -> Self {
+        let folder = Folder::new();
+        drop(Database::open(folder.path()).unwrap());
+        let site = Arc::new(Site::open(folder.path()).unwrap());
+        for bytes in files {
+            let arrival = Arrival { bytes, limits: Limits::OWN, token: None };
+            lock(&site.writer).add(arrival).unwrap();
+        }
+        Self { site, _folder: folder }
+    }
+
+    fn send(&self, method: Method, path: &str, secret: &str, body: Vec<u8>) -> (u16, String) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.header(header::AUTHORIZATION, format!("Bearer {secret}"));
+            let service = TowerToHyperService::new(router(self.site.clone()));
+            let answer = service.call(request.body(Body::from(body)).unwrap()).await.unwrap();
+            let status = answer.status().as_u16();
+            let policy = answer.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+            assert!(policy.starts_with("default-src 'none'"), "{path}: {policy}");
+            assert!(!policy.contains("unsafe"), "{path}: {policy}");
+            let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+            (status, String::from_utf8_lossy(&body).into_owned())
+        })
+    }
+
+    /// The answer at `path`, which has to have this status.
+    #[track_caller]
+    fn get(&self, path: &str, expected: u16) -> String {
+        let (status, body) = self.send(Method::GET, path, "", Vec::new());
+        assert_eq!(status, expected, "{path}: {body}");
+        body
+    }
+
+    /// Ids of all runs, the earliest first, pending ones among them.
+    fn runs(&self) -> Vec<Id> {
+        let page = self.site.read(|index| index.runs(&Filter::default(), None, 100)).unwrap();
+        page.runs.iter().rev().map(|(run, _)| run.id).collect()
+    }
+
+    /// The series of `runs`.
+    fn series(&self, runs: &[Id]) -> Vec<SeriesUse> {
+        self.site.read(|index| index.series(runs)).unwrap()
+    }
+
+    /// The end of the address with all `runs` and all of their series.
+    fn query(&self, runs: &[Id]) -> String {
+        let of_runs = runs.iter().map(|id| format!("run={id}"));
+        let series = overlay::distinct(&self.series(runs)).into_iter();
+        let series = series.map(|(series, _)| format!("series={}", series.id));
+        of_runs.chain(series).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The file of `example` with the points that `change` makes of each of its own.
+fn changed(example: &Example, change: impl Fn(Point) -> Vec<Point>) -> Vec<u8> {
+    let (mut records, mut n_points) = (Vec::new(), 0);
+    for record in example.records() {
+        match record {
+            Record::Point(point) => {
+                for point in change(*point) {
+                    let (seq, key) = (n_points as u64, format!("{}{n_points:x}", point.key));
+                    records.push(Record::Point(Box::new(Point { seq, key, ..point })));
+                    n_points += 1;
+                }
+            }
+            Record::End(mut end) => {
+                end.points.ok = n_points;
+                records.push(Record::End(end));
+            }
+            other => records.push(other),
+        }
+    }
+    file(&records)
+}
+
+/// The points of `point` in each of `variants` of `kernel`.
+fn in_variants(point: &Point, kernel: &str, variants: &[&str]) -> Vec<Point> {
+    let of = |variant: &&str| Point {
+        kernel: kernel.to_owned().into(),
+        variant: Some((*variant).to_owned().into()),
+        ..point.clone()
+    };
+    variants.iter().map(of).collect()
+}
+
+/// SK-80: detailed reports of all runs, and the files.
+#[test]
+fn every_published_run_has_its_report_and_its_file() {
+    let served = Served::new(&[Example::default().file()]);
+    let id = served.runs()[0];
+    let page = served.get(&format!("/runs/{id}"), 200);
+    let link = page.split('"').find(|text| text.starts_with("/files/")).unwrap();
+    served.get(link, 200);
+    assert!(served.get(&format!("/runs/{id}/report"), 200).contains("<svg"));
+}
+
+/// SK-81: machines and runs, then series, then one plot of all, zoom, and files of the figure.
+#[test]
+fn runs_are_chosen_then_series_then_there_is_one_figure() {
+    let days = [("hawk", "2026-01-01"), ("lumi", "2026-01-02"), ("hawk", "2026-01-03")];
+    let numbered = days.iter().zip(0..);
+    let files =
+        numbered.map(|((machine, day), number)| Example { number, machine, day, n_points: 8 });
+    let files: Vec<Vec<u8>> = files.map(|example| example.file()).collect();
+    let served = Served::new(&files);
+    let runs = served.runs();
+    let page = served.get("/compare?machine=hawk&mpi=&network=", 200);
+    let is_listed = |id: &Id| page.contains(&format!("value=\"{id}\""));
+    assert_eq!(runs.iter().map(is_listed).collect::<Vec<_>>(), [true, false, true]);
+    let page = served.get(&format!("/compare?run={}&run={}", runs[0], runs[1]), 200);
+    let series = served.series(&runs)[0].series.id;
+    assert!(
+        page.contains(&format!("name=\"series\" value=\"{series}\"")) && !page.contains("<img")
+    );
+    let query = served.query(&runs[..2]);
+    let page = served.get(&format!("/compare?{query}"), 200);
+    assert!(
+        page.contains(&format!("src=\"/compare.svg?{}\"", query.replace('&', "&#38;"))),
+        "{page}"
+    );
+    assert!(page.contains("lumi against hawk") && page.contains("comet/echo"), "{page}");
+    let csv = |end: &str| served.get(&format!("/compare.csv?{query}{end}"), 200);
+    assert_eq!(csv("").lines().count(), 1 + 16);
+    assert_eq!(csv("&from=2&to=8").lines().count(), 1 + 6, "a zoom is an address");
+    assert!(served.get(&format!("/compare.svg?{query}&dark=1"), 200).starts_with("<svg"));
+    assert!(served.get(&format!("/compare.gp?{query}"), 200).contains("plot"));
+    let data = served.get(&format!("/compare.json?{query}"), 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(data["points"].as_array().unwrap().len(), 16);
+    let rows = &data["comparisons"][0]["comparison"]["points"];
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["ratio"]), (8, &serde_json::json!(1.0)));
+}
+
+#[test]
+fn a_comparison_warns_of_environments_that_differ() {
+    let one = Example::default().records();
+    let mut two = Example { number: 1, ..Example::default() }.records();
+    let Record::Run(run) = &mut two[0] else { panic!("a run comes first") };
+    run.fingerprint = "other".into();
+    let served = Served::new(&[file(&one), file(&two)]);
+    let query = served.query(&served.runs());
+    let page = served.get(&format!("/compare?{query}"), 200);
+    assert!(page.contains("Environments differ:") && page.contains("<li>fingerprint: "), "{page}");
+    let same = Served::new(&[file(&one)]);
+    let page = same.get(&format!("/compare?{}", same.query(&same.runs())), 200);
+    assert!(!page.contains("Environments differ:"));
+}
+
+/// SK-82: results of others, with their machine and its age, once the operator has looked at them.
+#[test]
+fn a_submission_is_in_no_comparison_until_it_is_published() {
+    let served = Served::new(&[Example::default().file()]);
+    let token = TokenRow {
+        name: "lab".into(),
+        sha256: String::new(),
+        scopes: vec![Scope::Submit],
+        machine: "*".into(),
+        created_ms: 0,
+        expires_ms: None,
+        revoked_ms: None,
+    };
+    let secret: Secret = lock(&served.site.writer).add_token(token).unwrap();
+    let example = Example { number: 1, machine: "cluster", day: "2025-12-24", n_points: 3 };
+    let sent = served.send(Method::POST, "/api/v1/runs", secret.reveal(), example.file());
+    assert_eq!(sent.0, 201, "{}", sent.1);
+    let runs = served.runs();
+    let query = served.query(&runs);
+    assert!(!served.get("/compare", 200).contains("cluster"));
+    for end in ["", ".svg", ".csv", ".gp", ".json"] {
+        let body = served.get(&format!("/compare{end}?{query}"), 404);
+        assert!(body.contains("there is no such run") && !body.contains("cluster"), "{body}");
+    }
+    let blob = crate::id::BlobId::of(&example.file());
+    lock(&served.site.writer).publish(blob, "operator").unwrap();
+    let page = served.get(&format!("/compare?{query}"), 200);
+    assert!(page.contains("cluster, 2025-12-24 00:00"), "{page}");
+}
+
+/// SK-83: figure 5 of the paper, one series of several machines over the length, where lengths that were
+/// measured in addition are further points.
+#[test]
+fn one_series_of_several_machines_is_a_figure_over_lengths() {
+    let of = |number, machine, n_points| {
+        Example { number, machine, n_points, ..Example::default() }.file()
+    };
+    let served = Served::new(&[of(0, "t3e", 5), of(1, "sp2", 9)]);
+    let csv = served.get(&format!("/compare.csv?{}", served.query(&served.runs())), 200);
+    let n = |name: &str| csv.lines().filter(|line| line.contains(name)).count();
+    assert_eq!((n("t3e"), n("sp2")), (5, 9), "{csv}");
+}
+
+/// SK-84: figure 6, several series on one machine.
+#[test]
+fn several_series_of_one_machine_are_a_figure() {
+    let names = ["Send-Recv", "Isend-Recv", "Send-Irecv", "Sendrecv"];
+    let bytes = changed(&Example::default(), |point| in_variants(&point, "pingpong", &names));
+    let served = Served::new(&[bytes]);
+    let query = served.query(&served.runs());
+    let csv = served.get(&format!("/compare.csv?{query}"), 200);
+    for name in names {
+        let name = format!("comet/pingpong {name} hops=1");
+        assert_eq!(csv.lines().filter(|line| line.contains(&name)).count(), 3, "{csv}");
+    }
+    assert!(served.get(&format!("/compare?{query}"), 200).contains("<h2>4 series</h2>"));
+}
+
+/// SK-85: figure 7, gathers over the number of ranks at 256 B.
+#[test]
+fn gathers_are_a_figure_over_ranks_at_one_length() {
+    let bytes = changed(&Example::default(), |point| {
+        let at = |procs: u64, bytes: u64| {
+            let mut point = point.clone();
+            for (name, value) in &mut point.params.0 {
+                match name.as_str() {
+                    "procs" => *value = Param::Number(procs),
+                    "length_bytes" => *value = Param::Number(bytes),
+                    _ => (),
+                }
+            }
+            in_variants(&point, "gather", &["library", "one by one", "tree"])
+        };
+        let is_first = point.seq == 0;
+        let all = [2, 4, 8, 16].into_iter().flat_map(|procs| [at(procs, 256), at(procs, 512)]);
+        if is_first { all.flatten().collect() } else { Vec::new() }
+    });
+    let served = Served::new(&[bytes]);
+    let query = format!("{}&x=ranks&at=256", served.query(&served.runs()));
+    let csv = served.get(&format!("/compare.csv?{query}"), 200);
+    assert_eq!(csv.lines().count(), 1 + 3 * 4, "{csv}");
+    assert!(served.get(&format!("/compare.svg?{query}"), 200).contains("number of ranks P"));
+}
+
+#[test]
+fn runs_of_one_file_over_different_numbers_of_ranks_are_one_curve() {
+    let of = |number, ranks: u64| {
+        let mut records = Example { number, n_points: 1, ..Example::default() }.records();
+        for record in &mut records {
+            match record {
+                Record::Run(run) => run.world.size = usize::try_from(ranks).unwrap(),
+                Record::Point(point) => {
+                    let params = &mut point.params.0;
+                    params.retain(|(name, _)| name != "procs");
+                    params.push(("procs".into(), Param::Number(ranks)));
+                    point.key = format!("{ranks:016x}");
+                }
+                _ => (),
+            }
+        }
+        file(&records)
+    };
+    let sweep = |first: u32| (0..3_u32).flat_map(|n| of(first + n, 2 << n)).collect::<Vec<u8>>();
+    let served = Served::new(&[sweep(0), sweep(10)]);
+    let (runs, query) = (served.runs(), served.query(&served.runs()));
+    assert_eq!(runs.len(), 6);
+    let csv = served.get(&format!("/compare.csv?{query}"), 200);
+    assert_eq!(csv.lines().count(), 1 + 6, "{csv}");
+    let data = served.get(&format!("/compare.json?{query}"), 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    let comparisons = data["comparisons"].as_array().unwrap();
+    assert_eq!((comparisons.len(), comparisons[0]["runs"].as_array().unwrap().len()), (1, 3));
+}
+
+#[test]
+fn requests_that_name_nothing_are_answered_by_a_sentence() {
+    let served = Served::new(&[Example::default().file()]);
+    let run = served.runs()[0];
+    served.get("/compare", 200);
+    served.get("/compare.csv", 404);
+    served.get(&format!("/compare?run={run}&series=0000000000000001"), 200);
+    assert!(served.get("/compare?x=sideways", 400).contains("expected length or ranks"));
+    assert!(served.get("/compare?state=pending", 400).contains("expected a field of this page"));
+    assert!(served.get("/compare?run=0000000000000001", 404).contains("there is no such run"));
+}
+
+#[test]
+fn names_in_a_comparison_are_text() {
+    const HOSTILE: &str = "\"><script>alert(1)</script>";
+    let mut records = Example::default().records();
+    let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+    run.labels.insert("machine".into(), HOSTILE.into());
+    let mut other = records.clone();
+    let Record::Run(run) = &mut other[0] else { panic!("a run comes first") };
+    (run.run_id, run.fingerprint) = (run.run_id.replace('0', "1"), HOSTILE.into());
+    let id = run.run_id.clone();
+    for record in &mut other {
+        match record {
+            Record::Point(point) => point.run_id.clone_from(&id),
+            Record::End(end) => end.run_id = Some(id.clone()),
+            _ => (),
+        }
+    }
+    for record in records.iter_mut().chain(&mut other) {
+        if let Record::Point(point) = record {
+            (point.kernel, point.variant) =
+                (HOSTILE.to_owned().into(), Some(HOSTILE.to_owned().into()));
+        }
+    }
+    let served = Served::new(&[file(&records), file(&other)]);
+    let query = served.query(&served.runs());
+    for path in ["/compare", "/compare.svg"] {
+        let page = served.get(&format!("{path}?{query}"), 200);
+        assert!(page.contains("script") && !page.contains("<script"), "{page}");
+    }
+}
+
+#[test]
+fn a_change_is_seen_in_the_trend_of_its_machine() {
+    let run = |number: u32| {
+        let mut records = Example { number, n_points: 2, ..Example::default() }.records();
+        let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+        run.started_at = format!("2026-01-{:02}T00:00:00.000Z", number + 1);
+        for record in &mut records {
+            let Record::Point(point) = record else { continue };
+            let comet_report::record::Outcome::Imported(numbers) = &mut point.outcome else {
+                panic!("an imported point")
+            };
+            numbers.quoted_ns = Some(if number < 12 { 100.0 } else { 120.0 });
+        }
+        file(&records)
+    };
+    let files: Vec<Vec<u8>> = (0..20).map(run).collect();
+    let served = Served::new(&files);
+    let runs = served.runs();
+    let series = served.series(&runs[..1])[0].series.id;
+    assert!(served.get("/trends", 200).contains("<option>hawk</option>"));
+    assert!(served.get("/trends?machine=hawk", 200).contains(&series.to_string()));
+    let query = format!("machine=hawk&series={series}&length=2&ranks=2");
+    let page = served.get(&format!("/trends?{query}"), 200);
+    assert!(page.contains("<strong>20.0 % slower</strong> since 2026-01-13"), "{page}");
+    assert!(page.contains(&format!("/compare?run={}&amp;run={}", runs[11], runs[12])), "{page}");
+    let data = served.get(&format!("/trends.json?{query}"), 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!((data["runs"].as_array().unwrap().len(), &data["x"]), (20, &2.into()));
+    assert_eq!(data["changes"][0]["run"], runs[12].to_string());
+    assert!(served.get(&format!("/trends.svg?{query}"), 200).contains("20.0 % slower"));
+    assert!(served.get(&format!("/trends.csv?{query}"), 200).lines().count() > 20);
+    let part = served.get(&format!("/trends.json?{query}&until=2026-01-06"), 200);
+    let part: serde_json::Value = serde_json::from_str(&part).unwrap();
+    assert_eq!(part["runs"].as_array().unwrap().len(), 5);
+    served.get("/trends.svg?machine=hawk", 404);
+    served.get("/trends?machine=nobody", 200);
+    assert!(served.get("/trends?machine=hawk&length=x", 400).contains("expected a whole number"));
+}

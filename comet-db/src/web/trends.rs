@@ -1,0 +1,203 @@
+//! Trends: one number of one machine over time.
+//!
+//! The address holds `machine`, `series`, `length` and `ranks`; what else it has chooses runs.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use axum::extract::{Query, State};
+use comet_report::plot::Quantity;
+use serde_json::json;
+
+use super::figure::{self, Form};
+use super::pages::{self, Fields, Page, field, html, minute, query, wrong};
+use super::{Failure, Shared, answer as respond, blocking};
+use crate::index::{Filter, Index};
+use crate::overlay::{self, words};
+use crate::rows::SeriesRow;
+use crate::trend::{self, Trend};
+use crate::{Error, answer, card, id::Id};
+
+/// Latest runs of a machine whose series are listed.
+const RUNS: usize = 20;
+/// Names of the fields of the choice.
+const OWN: [&str; 9] =
+    ["machine", "series", "length", "ranks", "mpi", "network", "label", "since", "until"];
+
+/// What an address names.
+struct Choice {
+    filter: Filter,
+    series: Option<Id>,
+    length: Option<i64>,
+    ranks: Option<i64>,
+    is_dark: bool,
+}
+
+/// What there is to choose from, and the trend of the choice.
+struct Chosen {
+    series: Vec<SeriesRow>,
+    lengths: BTreeSet<i64>,
+    ranks: BTreeSet<i64>,
+    /// The length and the number of ranks of the trend.
+    at: [Option<i64>; 2],
+    title: String,
+    trend: Option<Trend>,
+}
+
+/// The choice that `fields` name.
+fn choice(fields: &Fields) -> Result<Choice, Failure> {
+    let is_own = |name: &str| ["series", "length", "ranks", "dark"].contains(&name);
+    let rest: Fields = fields.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
+    let number = |name| match field(fields, name) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| wrong(name, text, "a whole number")),
+    };
+    let series = match field(fields, "series") {
+        "" => None,
+        text => Some(text.parse().map_err(|_| wrong("series", text, "an id of 16 hex digits"))?),
+    };
+    let (length, ranks) = (number("length")?, number("ranks")?);
+    let is_dark = field(fields, "dark") == "1";
+    Ok(Choice { filter: pages::wanted(&rest)?.filter, series, length, ranks, is_dark })
+}
+
+impl Choice {
+    /// What it names in `index`.
+    fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
+        let mut chosen = Chosen {
+            series: Vec::new(),
+            lengths: BTreeSet::new(),
+            ranks: BTreeSet::new(),
+            at: [None; 2],
+            title: String::new(),
+            trend: None,
+        };
+        let Some(machine) = &self.filter.machine else { return Ok(chosen) };
+        let page = index.runs(&self.filter, None, RUNS)?;
+        let runs: Vec<Id> = page.runs.iter().map(|(run, _)| run.id).collect();
+        let series = overlay::distinct(&index.series(&runs)?);
+        chosen.series = series.into_iter().map(|(series, _)| series).collect();
+        let is_it = |of: &&SeriesRow| Some(of.id) == self.series;
+        let Some(series) = chosen.series.iter().find(is_it) else { return Ok(chosen) };
+        let points = index.points(&runs, &[series.id])?;
+        chosen.lengths = points.iter().filter_map(|point| point.x).collect();
+        chosen.ranks = points.iter().filter_map(|point| point.procs).collect();
+        let is_wanted = |wanted: Option<i64>, found| wanted.is_none() || wanted == found;
+        let is_it = |point: &&crate::rows::PointRow| {
+            is_wanted(self.length, point.x) && is_wanted(self.ranks, point.procs)
+        };
+        let Some(point) = points.iter().find(is_it) else { return Ok(chosen) };
+        chosen.at = [point.x, point.procs];
+        let unit = series.x_unit.as_deref().unwrap_or_default();
+        let length = point.x.map(|x| format!(", {x} {unit}")).unwrap_or_default();
+        let ranks = point.procs.map(|procs| format!(", P = {procs}")).unwrap_or_default();
+        chosen.title = format!("{}{length}{ranks}, on {machine}", overlay::name(series));
+        let history = index.history(series.id, chosen.at, &self.filter)?;
+        chosen.trend = Some(Trend::of(history));
+        Ok(chosen)
+    }
+}
+
+#[derive(Template)]
+#[template(path = "trends.html")]
+struct TrendsPage {
+    fields: Fields,
+    machines: Vec<String>,
+    choice: Choice,
+    chosen: Chosen,
+    query: String,
+}
+
+impl TrendsPage {
+    fn field(&self, name: &str) -> &str {
+        field(&self.fields, name)
+    }
+
+    fn is_series(&self, id: &Id) -> bool {
+        self.choice.series == Some(*id)
+    }
+
+    /// The change that starts with the run number `index`, in words.
+    fn change(&self, index: &usize) -> String {
+        let step = self.chosen.trend.as_ref().and_then(|trend| trend.step_at(*index));
+        step.map(trend::words).unwrap_or_default()
+    }
+
+    fn is_at(&self, place: usize, value: &i64) -> bool {
+        self.chosen.at[place] == Some(*value)
+    }
+
+    fn time(ns: &f64) -> String {
+        Quantity::TimeNs.write(*ns)
+    }
+}
+
+/// The page.
+pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
+    let choice = choice(&fields)?;
+    let page = blocking(move || {
+        site.read(|index| {
+            let chosen = choice.find(index)?;
+            let machines = index.machines(card::State::Published)?.into_iter();
+            let mut machines: Vec<String> = machines.map(|of| of.machine.name).collect();
+            machines.dedup();
+            let query = query(&fields, &OWN);
+            Ok(TrendsPage { fields, machines, choice, chosen, query })
+        })
+    });
+    html(&page.await?)
+}
+
+/// The figure alone.
+pub(super) async fn figure(
+    State(site): State<Shared>,
+    Query(fields): Query<Fields>,
+    form: Form,
+) -> Page {
+    let choice = choice(&fields)?;
+    let answer = blocking(move || {
+        let chosen = site.read(|index| choice.find(index))?;
+        let trend = chosen.trend.ok_or_else(nothing)?;
+        Ok(figure::figure(&trend.figure(&chosen.title), form, choice.is_dark))
+    });
+    answer.await
+}
+
+fn nothing() -> Error {
+    Error::Unknown("the address names no number (choose a machine, a series and a length)".into())
+}
+
+/// Numbers and steps as JSON.
+pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
+    let choice = choice(&fields)?;
+    let value = blocking(move || {
+        let chosen = site.read(|index| choice.find(index))?;
+        let trend = chosen.trend.ok_or_else(nothing)?;
+        let series = chosen.series.iter().find(|of| Some(of.id) == choice.series);
+        let look = |look: &trend::Look| {
+            json!({
+                "run": look.run.id.to_string(),
+                "started_at": card::time_text(look.run.started_ms),
+                "median_ns": look.ns,
+                "interval_ns": look.interval_ns.map(|(low, high)| [low, high]),
+                "launches": look.n_launches,
+            })
+        };
+        let step = |step: &comet_stats::steps::Step| {
+            json!({
+                "run": trend.looks[step.at].run.id.to_string(),
+                "before_ns": step.before.exp(),
+                "after_ns": step.after.exp(),
+                "ratio": (step.after - step.before).exp(),
+            })
+        };
+        Ok(json!({
+            "series": series.map(answer::curve),
+            "x": chosen.at[0],
+            "procs": chosen.at[1],
+            "runs": trend.looks.iter().map(look).collect::<Vec<_>>(),
+            "changes": trend.steps.iter().map(step).collect::<Vec<_>>(),
+        }))
+    });
+    Ok(respond("application/json", format!("{}\n", value.await?)))
+}
