@@ -24,6 +24,9 @@ pub(crate) enum DbCommand {
     /// Publish the runs of pending files
     #[command(after_help = "Example:\n  comet-run db accept results 3f9a0c")]
     Accept(AcceptArgs),
+    /// Make a database of simulated runs, to look around in
+    #[command(after_help = "Example:\n  comet-run db demo d && comet-run serve d")]
+    Demo(FolderArgs),
     /// Make the index anew from the files
     #[command(after_help = "Example:\n  comet-run db reindex results")]
     Reindex(FolderArgs),

@@ -33,6 +33,7 @@ pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
         DbCommand::Add(args) => add(args),
         DbCommand::List(args) => list(args),
         DbCommand::Accept(args) => accept(args),
+        DbCommand::Demo(args) => super::demo::demo(&args.folder),
         DbCommand::Reindex(args) => reindex(&args.folder),
         DbCommand::Token(command) => token(command),
         DbCommand::Backup(args) => back_up(args),

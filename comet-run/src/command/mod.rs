@@ -8,6 +8,8 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "db")]
 pub(crate) mod db;
+#[cfg(feature = "db")]
+mod demo;
 mod files;
 pub(crate) mod guidelines;
 pub(crate) mod health;
