@@ -122,7 +122,8 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
         mpi: label("mpi").or_else(|| facts.transport.fact("library").map(first_line)),
         network: label("network").or_else(|| network(facts)),
         ranks: number(facts.world.size),
-        nodes: facts.world.nodes.map(number),
+        // A simulation has none, as it says by a 0.
+        nodes: facts.world.nodes.filter(|n| *n > 0).map(number),
         fingerprint: facts.fingerprint.clone(),
         ending: run.end.as_ref().map(|end| Name(end.status).to_string()),
         verdict: verdict(&run).map(|verdict| Name(verdict.word).to_string()),

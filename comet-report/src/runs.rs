@@ -124,7 +124,8 @@ pub(crate) fn source_numbers(runs: &[RunRecords]) -> Vec<usize> {
     numbers
 }
 
-fn n_ranks(run: &RunRecords) -> Option<u64> {
+/// The number of ranks of `run`; of an import that of its first point.
+pub(crate) fn n_ranks(run: &RunRecords) -> Option<u64> {
     let of_points = run.points.first().and_then(|point| point.params.ranks());
     run.run.as_ref().map(|run| run.world.size as u64).or(of_points)
 }

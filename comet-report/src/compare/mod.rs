@@ -64,9 +64,10 @@ impl Options {
 pub struct Comparison {
     /// `comet.comparison/1`.
     pub schema: &'static str,
-    /// Number of runs that the others are held against, or of launches of a single one.
+    /// Number of runs that the others are held against, or of launches where each number of ranks has one
+    /// run.
     pub n_base_runs: usize,
-    /// Number of runs that are judged, or of launches of a single one.
+    /// Number of runs that are judged, or likewise of launches.
     pub n_new_runs: usize,
     /// Changes below this share are of no interest; more where times are short.
     pub margin: f64,

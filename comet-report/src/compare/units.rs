@@ -1,22 +1,33 @@
-//! Units of evidence of one side: its runs, or the launches of a single one.
+//! Units of evidence of one side: its runs, or the launches of a single one for each number of ranks.
 //!
 //! Launches of one run share its minutes, in which the host moves the cores and other guests come and
 //! go; two runs of a second each seem to differ where nothing has changed.
 
-use crate::runs::{RunRecords, by_launch};
+use std::collections::BTreeSet;
+
+use crate::runs::{RunRecords, by_launch, n_ranks};
 
 /// Seconds over which the launches of a single run have to lie to stand for the machine.
 const MIN_PERIOD_S: f64 = 60.0;
 
-/// The runs of a side, or the launches of its only one.
+/// The runs of a side, or the launches of its runs where each number of ranks has one alone.
 pub(super) fn of(runs: &[RunRecords]) -> Vec<RunRecords> {
-    if runs.len() == 1 { by_launch(runs) } else { runs.to_vec() }
+    if are_alone(runs) { by_launch(runs) } else { runs.to_vec() }
 }
 
-/// True if the launches of the only run of a side lie too close to each other. Those of a simulation
-/// have seeds of their own, and no minutes.
+/// True if no two of `runs` have the same number of ranks, so that no run measures the points of another.
+fn are_alone(runs: &[RunRecords]) -> bool {
+    runs.iter().map(n_ranks).collect::<BTreeSet<_>>().len() == runs.len()
+}
+
+/// True if the launches of a run that stands alone lie too close to each other.
 pub(super) fn are_hasty(runs: &[RunRecords]) -> bool {
-    let [run] = runs else { return false };
+    are_alone(runs) && runs.iter().any(is_hasty)
+}
+
+/// True if the launches of `run` lie too close to each other. Those of a simulation have seeds of their
+/// own, and no minutes.
+fn is_hasty(run: &RunRecords) -> bool {
     let is_virtual = run.run.as_ref().is_some_and(|run| run.clock.is_virtual);
     let ends_s = || run.launches.iter().map(|point| point.t_rel_s);
     let first_s = ends_s().fold(f64::INFINITY, f64::min);
@@ -49,5 +60,13 @@ mod tests {
         let mut simulated = run(2.0);
         simulated.run.as_mut().unwrap().clock.is_virtual = true;
         assert!(!are_hasty(&[simulated]));
+        let mut larger = run(300.0);
+        larger.run.as_mut().unwrap().world.size += 1;
+        assert_eq!(
+            of(&[run(300.0), larger.clone()]).len(),
+            10,
+            "runs over different numbers of ranks"
+        );
+        assert!(are_hasty(&[run(2.0), larger]));
     }
 }

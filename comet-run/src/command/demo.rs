@@ -28,7 +28,7 @@ const WEEK_MS: i64 = 7 * 24 * 3_600_000;
 /// Weeks.
 const N_WEEKS: u32 = 20;
 /// Ranks of a run, but for those over several numbers of ranks.
-const RANKS: &str = "16";
+const RANKS: &str = "8";
 /// What the labels say of a run.
 const NOTE: &str = "simulated for db demo; its date is made up";
 
@@ -47,9 +47,11 @@ const PINGPONGS: &[&str] = &[
 ];
 const GATHERS: &[&str] = &["imb/gatherv", "skampi/gatherv_send_recv", "skampi/gatherv_isend_irecv"];
 
-/// Options of the ping-pongs and of the gathers.
+/// Options of the ping-pongs, and of the gathers.
 const REFINED: &[&str] = &["--sizes", "1..1M*2", "--refine", "skampi"];
 const AT_256: &[&str] = &["--sizes", "256"];
+/// Option of the weekly runs, so that the demo is there in seconds.
+const NEAREST: &[&str] = &["--hops", "1"];
 
 /// A change of a machine: from a week on, `from` in its file is `to`.
 struct Change {
@@ -80,7 +82,7 @@ fn plans() -> Vec<Plan> {
     let weekly = |week| {
         let of = move |machine| {
             let (title, kernels) = ("weekly", WEEKLY);
-            Plan { machine, title, week, kernels, ranks: RANKS, options: &[] }
+            Plan { machine, title, week, kernels, ranks: RANKS, options: NEAREST }
         };
         WATCHED.map(of)
     };
@@ -129,9 +131,11 @@ impl Plan {
         command.env_clear().stdin(Stdio::null()).args(self.kernels).arg("--machine");
         match self.changed() {
             Some(text) => {
-                let path = scratch.0.join(format!("{}.toml", self.machine));
+                // The name is in the file, and is to be the same each time: that of no folder.
+                let name = format!("{}-changed.toml", self.machine);
+                let path = scratch.0.join(&name);
                 fs::write(&path, text).with_context(|| cannot("write", &path))?;
-                command.arg(path)
+                command.current_dir(&scratch.0).arg(name)
             }
             None => command.arg(self.machine),
         };
