@@ -19,6 +19,7 @@ if [[ -z ${COMET_RUN-} ]]; then
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi
 comet_run=$(realpath "$COMET_RUN")
+machines=$PWD/comet-sim/machines
 scratch=$(mktemp -d)
 server=
 stop_server() {
@@ -78,6 +79,7 @@ wait "$demo"
 same "two demos differ" before after
 grep -q '68 files with 84 simulated runs' made || fail "the demo has its runs: $(cat made)"
 if "$comet_run" db demo demo 2>/dev/null; then fail "a demo is made over a database"; fi
+if "$comet_run" db mark add demo nowhere 2025-03-31 x 2>/dev/null; then fail "a mark is of no machine"; fi
 
 announce "refusals"
 printf '{"type":"end"}\n' >wrong.jsonl
@@ -192,6 +194,38 @@ if grep -qiwF -e alice -e "$(hostname)" -e "$(hostname -s)" sent.jsonl || grep -
     fail "names leave the machine"
 fi
 grep -q '"user":"user-' sent.jsonl || fail "names have pseudonyms"
+
+announce "a slow-down of a fifth raises an alert, and a mark explains it"
+sed 's/value = "5 us"/value = "6 us"/' "$machines/t3e.toml" >slow.toml
+for n in {1..17}; do
+    machine=t3e
+    ((n <= 12)) || machine=slow.toml
+    "$comet_run" echo --machine "$machine" --sizes 8 --hops 1 -n 4 --profile quick --unsteady 2 --seed "$n" \
+        --label machine=watched --format none --quiet --out "w$n.jsonl"
+    COMET_TOKEN=$(cat boss) "$comet_run" submit "w$n.jsonl" --redact none --to "$url" --yes >/dev/null 2>&1
+done
+python3 - "$url" "$comet_run" <<'PY'
+import json, subprocess, sys, time, urllib.request
+url, comet_run = sys.argv[1:]
+def get(path):
+    return urllib.request.urlopen(url + path, timeout=30).read().decode()
+def wait(condition, words):
+    end = time.monotonic() + 60
+    while not (found := condition()):
+        assert time.monotonic() < end, words
+        time.sleep(0.5)
+    return found
+def of_watched():
+    return [alert for alert in json.loads(get("/api/v1/alerts"))["alerts"] if alert["machine"] == "watched"]
+[alert] = wait(of_watched, "no alert is raised")
+assert 1.15 < alert["ratio"] < 1.25 and alert["mark"] is None, alert
+assert "on watched since" in get("/")
+mark = ["db", "mark", "add", "d", "watched", alert["started_at"], "a slower startup"]
+subprocess.run([comet_run, *mark], check=True, stdout=subprocess.DEVNULL)
+wait(lambda: of_watched()[0]["mark"], "the mark explains nothing")
+assert "on watched since" not in get("/")
+PY
+"$comet_run" db mark list d | grep -q 'operator  a slower startup' || fail "the mark is listed"
 "$comet_run" db token revoke d lab >/dev/null
 if COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes 2>/dev/null >/dev/null; then fail "a revoked token is taken"; fi
 kill -TERM "$server"

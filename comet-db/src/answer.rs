@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::alert::Alert;
 use crate::card::time_text;
 use crate::index::{MachineUse, SeriesUse};
 use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow};
@@ -50,6 +51,24 @@ pub fn machine(of: &MachineUse) -> Value {
         "site": of.machine.site,
         "runs": of.n_runs,
         "latest": time_text(of.latest_ms),
+    })
+}
+
+/// An alert.
+pub fn alert(of: &Alert) -> Value {
+    json!({
+        "machine": of.machine,
+        "run": of.run.id.to_string(),
+        "before": of.before.id.to_string(),
+        "started_at": time_text(of.run.started_ms),
+        "series": curve(&of.worst.series),
+        "x": of.worst.x,
+        "procs": of.worst.procs,
+        "before_ns": of.step.before.exp(),
+        "after_ns": of.step.after.exp(),
+        "ratio": (of.step.after - of.step.before).exp(),
+        "numbers": { "changed": of.n_changed, "all": of.n_numbers },
+        "mark": of.mark.as_ref().map(|mark| &mark.note),
     })
 }
 

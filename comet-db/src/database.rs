@@ -9,9 +9,10 @@ use crate::Error;
 use crate::blobs::Blobs;
 use crate::card::{Card, OPERATOR, State, now_ms};
 use crate::examine::{self, RunRows};
-use crate::id::BlobId;
+use crate::id::{BlobId, Id};
 use crate::index::Index;
 use crate::index::access::TokenRow;
+use crate::index::marks::MarkRow;
 use crate::limits::Limits;
 use crate::rows::RunRow;
 use crate::sqlite::Sqlite;
@@ -242,6 +243,28 @@ impl Database {
         self.index.write(|index| {
             index.revoke(name, now_ms)?;
             index.note(now_ms, [OPERATOR, "revoke token", name])
+        })
+    }
+
+    /// Adds `mark`.
+    ///
+    /// # Errors
+    /// If the index cannot be written.
+    pub fn add_mark(&mut self, mark: &MarkRow) -> Result<(), Error> {
+        self.index.write(|index| {
+            index.add_mark(mark)?;
+            index.note(now_ms(), [&mark.who, "add mark", &mark.id.to_string()])
+        })
+    }
+
+    /// Removes the mark `id`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn remove_mark(&mut self, id: Id) -> Result<(), Error> {
+        self.index.write(|index| {
+            index.remove_mark(id)?;
+            index.note(now_ms(), [OPERATOR, "remove mark", &id.to_string()])
         })
     }
 

@@ -150,6 +150,24 @@ impl Example {
     }
 }
 
+/// The file of the run on the day `number` of January 2026 in which each of two points takes `time_ns`.
+pub(crate) fn night(number: u32, time_ns: f64) -> Vec<u8> {
+    let mut records = Example { number, n_points: 2, ..Example::default() }.records();
+    for record in &mut records {
+        match record {
+            Record::Run(run) => {
+                run.started_at = format!("2026-01-{:02}T00:00:00.000Z", number + 1);
+            }
+            Record::Point(point) => {
+                let Outcome::Imported(numbers) = &mut point.outcome else { panic!("an import") };
+                numbers.quoted_ns = Some(time_ns);
+            }
+            _ => (),
+        }
+    }
+    file(&records)
+}
+
 /// The file with `records`.
 pub(crate) fn file(records: &[Record]) -> Vec<u8> {
     let mut text = Vec::new();

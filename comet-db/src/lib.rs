@@ -13,13 +13,14 @@
 //!
 //! *The index follows from them.* Ids are hashes of content, rows hold nothing else, and
 //! [`Database::reindex`] makes all of them anew with equal answers. A blob that was renamed before its
-//! rows were committed is indexed when the database is next opened. Tokens and the audit log alone have no
-//! blob; they survive `reindex`, and are in the backup.
+//! rows were committed is indexed when the database is next opened. Tokens, marks and the audit log alone
+//! have no blob; they survive `reindex`, and are in the backup.
 //!
 //! An index is a [`Store`](store::Store): an engine that executes statements. All statements and all
 //! rows are in [`index`], once for every engine.
 #![forbid(unsafe_code)]
 
+pub mod alert;
 pub mod answer;
 pub mod blobs;
 pub mod card;

@@ -342,10 +342,15 @@ pub struct PointRow {
 impl PointRow {
     /// Figures of the launches, in time order; that of the point where there was one.
     pub fn launches(&self) -> Vec<f64> {
-        match &self.launches_ns {
-            Some(text) => text.split(' ').filter_map(|number| number.parse().ok()).collect(),
-            None => self.quoted_ns.into_iter().collect(),
-        }
+        launches(self.launches_ns.as_deref(), self.quoted_ns)
+    }
+}
+
+/// Figures of launches by their text, or the quoted one where there was one launch.
+pub(crate) fn launches(text: Option<&str>, quoted_ns: Option<f64>) -> Vec<f64> {
+    match text {
+        Some(text) => text.split(' ').filter_map(|number| number.parse().ok()).collect(),
+        None => quoted_ns.into_iter().collect(),
     }
 }
 

@@ -26,8 +26,8 @@ const SETTINGS: &str = "
 ";
 
 /// Remedy for an index that is damaged.
-const DAMAGED: &str = "move it aside and run comet-run db reindex, which makes it from the files; tokens and \
-                       the audit log are in a backup alone";
+const DAMAGED: &str = "move it aside and run comet-run db reindex, which makes it from the files; tokens, \
+                       marks and the audit log are in a backup alone";
 
 /// A connection to a file of SQLite.
 #[derive(Debug)]

@@ -1,18 +1,24 @@
 //! A number over time: one point of one series in all runs of a machine, and the steps in it.
 //!
 //! A run counts as the median of its launches, because what changes from launch to launch is in no
-//! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms.
+//! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms; marks explain
+//! them.
 
 use comet_report::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use comet_stats::steps::{Step, steps};
 
+use crate::alert::explanation;
 use crate::card::time_text;
-use crate::rows::{PointRow, RunRow};
+use crate::index::marks::MarkRow;
+use crate::overlay;
+use crate::rows::{PointRow, RunRow, SeriesRow};
 
 /// The least deviation of a run, as a share: steps of a few times it are seen where runs are alike.
 const LEAST_DEVIATION: f64 = 0.005;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3_600_000;
+/// The most letters of a note in a figure.
+const NOTE: usize = 24;
 
 /// What one run says.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,20 +40,54 @@ pub struct Trend {
     pub looks: Vec<Look>,
     /// Its steps, in natural logarithms of ns, by the indices of runs.
     pub steps: Vec<Step>,
+    /// Marks of its machine between the first run and the last one, by their times.
+    pub marks: Vec<MarkRow>,
+}
+
+/// The time that the figures of launches stand for, in ns; `None` without one above 0.
+pub(crate) fn level(launches_ns: &[f64]) -> Option<f64> {
+    comet_stats::median(launches_ns).filter(|ns| *ns > 0.0)
+}
+
+/// The steps in `times_ns`, in natural logarithms of ns.
+pub(crate) fn steps_of(times_ns: &[f64]) -> Vec<Step> {
+    let logs: Vec<f64> = times_ns.iter().map(|ns| ns.ln()).collect();
+    steps(&logs, LEAST_DEVIATION)
+}
+
+/// A number in words: its curve, length and number of ranks.
+pub fn title(series: &SeriesRow, [x, procs]: [Option<i64>; 2]) -> String {
+    let unit = series.x_unit.as_deref().unwrap_or_default();
+    let length = x.map(|x| format!(", {x} {unit}")).unwrap_or_default();
+    let ranks = procs.map(|procs| format!(", P = {procs}")).unwrap_or_default();
+    format!("{}{length}{ranks}", overlay::name(series))
 }
 
 impl Trend {
-    /// The trend of `history`, the earliest run first.
-    pub fn of(history: Vec<(RunRow, PointRow)>) -> Self {
+    /// The trend of `history`, the earliest run first, on a machine with these `marks`.
+    pub fn of(history: Vec<(RunRow, PointRow)>, marks: Vec<MarkRow>) -> Self {
         let look = |(run, point): (RunRow, PointRow)| {
             let launches = point.launches();
-            let ns = comet_stats::median(&launches).filter(|ns| *ns > 0.0)?;
+            let ns = level(&launches)?;
             let interval_ns = point.low_ns.zip(point.high_ns);
             Some(Look { run, ns, interval_ns, n_launches: launches.len() })
         };
         let looks: Vec<Look> = history.into_iter().filter_map(look).collect();
-        let logs: Vec<f64> = looks.iter().map(|look| look.ns.ln()).collect();
-        Self { steps: steps(&logs, LEAST_DEVIATION), looks }
+        let times: Vec<f64> = looks.iter().map(|look| look.ns).collect();
+        let ends = looks.first().zip(looks.last());
+        let is_within = |mark: &MarkRow| {
+            ends.is_some_and(|(first, last)| {
+                (first.run.started_ms..=last.run.started_ms).contains(&mark.at_ms)
+            })
+        };
+        let marks = marks.into_iter().filter(is_within).collect();
+        Self { steps: steps_of(&times), looks, marks }
+    }
+
+    /// The mark that explains `step`, if there is one.
+    pub fn explanation(&self, step: &Step) -> Option<&MarkRow> {
+        let starts: Vec<i64> = self.looks.iter().map(|look| look.run.started_ms).collect();
+        explanation(&self.marks.iter().collect::<Vec<_>>(), &starts, step.at)
     }
 
     /// The step that starts with the run number `index`, if there is one.
@@ -94,7 +134,13 @@ impl Trend {
             at: points[step.at].x,
             colour: 1,
         };
-        let marks = self.steps.iter().map(mark).collect();
+        let noted = |mark: &MarkRow| Mark {
+            label: mark.note.chars().take(NOTE).collect(),
+            is_at_x: true,
+            at: days(mark.at_ms - first_ms),
+            colour: 2,
+        };
+        let marks = self.steps.iter().map(mark).chain(self.marks.iter().map(noted)).collect();
         let label = format!("days since {}", &time_text(first_ms)[..10]);
         let x = Axis { label, quantity: Quantity::Count, scale: Scale::Linear };
         let label = "time of an operation".into();
@@ -153,20 +199,23 @@ mod tests {
     fn a_run_counts_as_the_median_of_its_launches() {
         let mut times = vec!["100 90 5000"; 8];
         times.extend(["120 120.5 119.5"; 5]);
-        let trend = Trend::of(history(&times));
+        let mark = |day: i64| MarkRow::new("hawk", day * DAY_MS, "a new switch", "operator");
+        let trend = Trend::of(history(&times), vec![mark(-1), mark(8), mark(99)]);
         assert_eq!((trend.looks[0].ns, trend.looks[0].n_launches), (100.0, 3));
         let [step] = &trend.steps[..] else { panic!("{:?}", trend.steps) };
         assert_eq!((step.at, words(step)), (8, "20.0 % slower".into()));
+        assert_eq!(trend.explanation(step).map(|mark| mark.at_ms), Some(8 * DAY_MS));
         let Body::Chart(chart) = trend.figure("echo").body else { panic!("a chart") };
         assert_eq!((chart.series.len(), chart.marks[0].at), (3, 8.0));
+        assert_eq!((chart.marks.len(), &*chart.marks[1].label), (2, "a new switch"));
         assert_eq!(chart.x.label, "days since 1970-01-01");
     }
 
     #[test]
     fn runs_without_the_number_are_passed_over() {
-        let trend = Trend::of(history(&["", "0", "7"]));
+        let trend = Trend::of(history(&["", "0", "7"]), Vec::new());
         assert_eq!((trend.looks.len(), trend.steps.len()), (1, 0));
-        assert_eq!(Trend::of(Vec::new()), Trend::default());
+        assert_eq!(Trend::of(Vec::new(), Vec::new()), Trend::default());
         let Body::Chart(chart) = Trend::default().figure("none").body else { panic!("a chart") };
         assert!(chart.series[0].points.is_empty());
     }

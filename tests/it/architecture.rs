@@ -55,8 +55,8 @@ const RULES: &[[&str; 3]] = &[
     [
         "",
         "Instant::now",
-        "comet-core/src/local.rs comet-mpi/ comet-run/src/launches.rs comet-run/src/progress.rs \
-         comet-run/src/session.rs \
+        "comet-core/src/local.rs comet-db/src/web/ comet-mpi/ comet-run/src/launches.rs \
+         comet-run/src/progress.rs comet-run/src/session.rs \
          comet-shm/ comet-sim/examples/ comet-sim/src/job.rs tests/it/",
     ],
     // The date in a record is no measurement.

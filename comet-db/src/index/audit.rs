@@ -30,6 +30,15 @@ impl Index {
         self.store.execute(sql, &values).map(drop)
     }
 
+    /// Number of entries, which grows with every change of the index.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn revision(&mut self) -> Result<i64, Error> {
+        let rows = self.store.query("SELECT COALESCE(MAX(id), 0) FROM audit", &[])?;
+        rows.into_iter().next().map_or(Ok(0), |mut row| row.int())
+    }
+
     /// The latest `n` entries, the latest first.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 pub mod access;
 pub mod audit;
+mod history;
+pub mod marks;
 mod runs;
 mod schema;
 
@@ -10,10 +12,11 @@ use std::path::Path;
 use crate::Error;
 use crate::card::{Card, State};
 use crate::examine::RunRows;
-use crate::id::BlobId;
+use crate::id::{BlobId, Id};
 use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow, Table};
 use crate::store::{Store, Value};
 
+pub use history::Figure;
 pub use runs::{Cursor, Filter, MAX_ROWS, MachineUse, Page, SeriesUse};
 
 /// An index over one connection.
@@ -190,6 +193,11 @@ impl Index {
         }
         Ok(text)
     }
+}
+
+/// The numbers of `ids`, with commas between them.
+fn numbers(ids: &[Id]) -> String {
+    ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The columns of `T`, with commas between them.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::{Index, columns};
+use super::{Index, numbers};
 use crate::Error;
 use crate::card::State;
 use crate::id::{BlobId, Id, NoId};
@@ -101,14 +101,14 @@ pub struct SeriesUse {
 
 /// A condition of several parts with its values.
 #[derive(Debug, Default)]
-struct Where {
+pub(super) struct Where {
     parts: Vec<String>,
-    values: Vec<Value<'static>>,
+    pub(super) values: Vec<Value<'static>>,
 }
 
 impl Where {
     /// Adds `part`, in which `?` stands for each of `values` in turn.
-    fn and<const N: usize>(&mut self, part: &str, values: [Value<'static>; N]) {
+    pub(super) fn and<const N: usize>(&mut self, part: &str, values: [Value<'static>; N]) {
         let mut text = String::new();
         let mut pieces = part.split('?');
         text += pieces.next().unwrap_or_default();
@@ -119,7 +119,7 @@ impl Where {
         self.parts.push(text);
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         if self.parts.is_empty() {
             String::new()
         } else {
@@ -141,7 +141,7 @@ fn containing(text: &str) -> Value<'static> {
 }
 
 impl Filter {
-    fn condition(&self) -> Where {
+    pub(super) fn condition(&self) -> Where {
         let mut all = Where::default();
         if let Some(state) = self.state {
             all.and("run.state = ?", [state.name().into()]);
@@ -373,44 +373,9 @@ impl Index {
         let next = points.last().filter(|_| has_more).map(|point| point.place);
         Ok((points, next))
     }
-
-    /// The points on the curve `series` of runs in `state` at this length and number of ranks, with the
-    /// runs, the earliest first: one number over time.
-    ///
-    /// # Errors
-    /// If the engine refuses.
-    pub fn history(
-        &mut self,
-        series: Id,
-        [x, procs]: [Option<i64>; 2],
-        filter: &Filter,
-    ) -> Result<Vec<(RunRow, PointRow)>, Error> {
-        let mut all = filter.condition();
-        all.and("point.series_id = ?", [series.into()]);
-        for (column, number) in [("x", x), ("procs", procs)] {
-            match number {
-                Some(number) => all.and(&format!("point.{column} = ?"), [number.into()]),
-                None => all.and(&format!("point.{column} IS NULL"), []),
-            }
-        }
-        let of = |table: &str, columns: String| {
-            let columns = columns.split(", ").map(|column| format!("{table}.{column}"));
-            columns.collect::<Vec<_>>().join(", ")
-        };
-        let sql = format!(
-            "SELECT {}, {} FROM point JOIN run ON run.id = point.run_id \
-             JOIN machine ON machine.id = run.machine_id {} \
-             ORDER BY run.started_ms, run.id, point.place",
-            of("run", columns::<RunRow>()),
-            of("point", columns::<PointRow>()),
-            all.text()
-        );
-        let read = |mut row| Ok((RunRow::of(&mut row)?, PointRow::of(&mut row)?));
-        self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
-    }
 }
 
-/// The numbers of `ids`, with commas between them.
+/// The numbers of `ids`, which must be few.
 fn list(ids: &[Id]) -> Result<String, Error> {
     if ids.len() > MAX_IDS {
         return Err(Error::Unknown(format!(
@@ -418,5 +383,5 @@ fn list(ids: &[Id]) -> Result<String, Error> {
             ids.len()
         )));
     }
-    Ok(ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(", "))
+    Ok(numbers(ids))
 }

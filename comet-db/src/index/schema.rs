@@ -16,6 +16,7 @@ pub(super) struct Step {
 pub(super) const STEPS: &[Step] = &[
     Step { sql: include_str!("schema-1.sql"), reindexes: true },
     Step { sql: include_str!("schema-2.sql"), reindexes: false },
+    Step { sql: include_str!("schema-3.sql"), reindexes: false },
 ];
 
 /// Tables whose rows follow from the blobs, so that those that refer to others come first.
@@ -34,12 +35,14 @@ pub(super) fn upgrade(store: &mut dyn Store) -> Result<bool, Error> {
     let mut reindexes = false;
     loop {
         store.begin()?;
-        let step = step(store, latest);
-        match step {
-            Ok(Some(step)) => {
+        let taken = step(store, latest).and_then(|step| {
+            if step.is_some() {
                 store.commit()?;
-                reindexes |= step.reindexes;
             }
+            Ok(step)
+        });
+        match taken {
+            Ok(Some(step)) => reindexes |= step.reindexes,
             Ok(None) => {
                 store.roll_back();
                 return Ok(reindexes);
@@ -75,9 +78,60 @@ fn number(n: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::fixture::Folder;
     use crate::sqlite::Sqlite;
+    use crate::store::{Dialect, Row, Value};
+
+    /// An engine whose first commit fails, as on a full disk.
+    struct Full(Sqlite, bool);
+
+    impl Store for Full {
+        fn dialect(&self) -> Dialect {
+            self.0.dialect()
+        }
+        fn version(&mut self) -> Result<i64, Error> {
+            self.0.version()
+        }
+        fn set_version(&mut self, version: i64) -> Result<(), Error> {
+            self.0.set_version(version)
+        }
+        fn begin(&mut self) -> Result<(), Error> {
+            self.0.begin()
+        }
+        fn commit(&mut self) -> Result<(), Error> {
+            if std::mem::replace(&mut self.1, true) {
+                return self.0.commit();
+            }
+            Err(Error::Index("the disk is full".into()))
+        }
+        fn roll_back(&mut self) {
+            self.0.roll_back();
+        }
+        fn batch(&mut self, sql: &str) -> Result<(), Error> {
+            self.0.batch(sql)
+        }
+        fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<usize, Error> {
+            self.0.execute(sql, values)
+        }
+        fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+            self.0.query(sql, values)
+        }
+        fn back_up(&mut self, path: &Path) -> Result<(), Error> {
+            self.0.back_up(path)
+        }
+    }
+
+    #[test]
+    fn a_step_whose_commit_fails_is_taken_again() {
+        let folder = Folder::new();
+        let mut store = Full(Sqlite::open(&folder.path().join("index")).unwrap(), false);
+        assert!(upgrade(&mut store).is_err());
+        assert_eq!(store.version().unwrap(), 0);
+        assert!(upgrade(&mut store).unwrap(), "no transaction is left open");
+    }
 
     /// Names and definitions of all tables and indexes.
     fn definitions(store: &mut dyn Store) -> Vec<String> {

@@ -144,6 +144,11 @@ pub(super) async fn machines(State(site): State<Shared>) -> Answer {
     ok(value.await?)
 }
 
+/// Alerts, the latest first, those that marks explain among them.
+pub(super) async fn alerts(State(site): State<Shared>) -> Answer {
+    ok(json!({ "alerts": site.alerts().iter().map(answer::alert).collect::<Vec<_>>() }))
+}
+
 /// A submission: 201 for a new file, 200 for one that is there.
 ///
 /// The token is looked at before the body, so that nobody else takes memory with one.

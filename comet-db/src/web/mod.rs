@@ -18,7 +18,7 @@ mod trends;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
@@ -37,6 +37,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use crate::alert::{Alert, alerts};
 use crate::blobs::Blobs;
 use crate::index::Index;
 use crate::{Database, Error};
@@ -53,6 +54,11 @@ const REQUEST: Duration = Duration::from_secs(60);
 const CONNECTION: Duration = Duration::from_secs(600);
 /// Time for requests at hand once the server stops.
 const STOP: Duration = Duration::from_secs(10);
+/// Time between looks for changes of the database, and the multiple of its work that follows a look.
+const LOOK: Duration = Duration::from_secs(2);
+const REST: u32 = 10;
+/// The most alerts of a page.
+const ALERTS: usize = 10;
 /// Threads that answer.
 const WORKERS: usize = 2;
 /// Threads that read the index and files.
@@ -71,6 +77,14 @@ struct Site {
     uploads: Arc<Semaphore>,
     /// One report at a time: each takes a core and memory for a while.
     reports: Arc<Semaphore>,
+    alerts: Mutex<Alerts>,
+}
+
+/// Alerts of the database as of one revision of it.
+#[derive(Clone, Default)]
+struct Alerts {
+    revision: Option<i64>,
+    all: Arc<Vec<Alert>>,
 }
 
 type Shared = Arc<Site>;
@@ -85,6 +99,7 @@ impl Site {
             readers: Mutex::default(),
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             reports: Arc::new(Semaphore::new(1)),
+            alerts: Mutex::default(),
         })
     }
 
@@ -98,6 +113,39 @@ impl Site {
         let done = work(&mut index);
         lock(&self.readers).push(index);
         done
+    }
+
+    /// The alerts as they were last looked for.
+    fn alerts(&self) -> Arc<Vec<Alert>> {
+        lock(&self.alerts).all.clone()
+    }
+
+    /// Those of them that no mark explains, a page of them.
+    fn open_alerts(&self) -> Vec<Alert> {
+        let all = self.alerts();
+        all.iter().filter(|alert| alert.mark.is_none()).take(ALERTS).cloned().collect()
+    }
+
+    /// Looks for alerts, if the database has changed since it was last done; true if it has.
+    fn refresh(&self) -> Result<bool, Error> {
+        let known = lock(&self.alerts).revision;
+        let revision = self.read(Index::revision)?;
+        if known == Some(revision) {
+            return Ok(false);
+        }
+        let all = Arc::new(self.read(alerts)?);
+        *lock(&self.alerts) = Alerts { revision: Some(revision), all };
+        Ok(true)
+    }
+}
+
+/// Keeps the alerts of `site` up to date, in a small part of the time, so that no page waits for them.
+async fn watch(site: Shared) {
+    loop {
+        let (site, before) = (site.clone(), Instant::now());
+        // A failure is that of the index, which the pages tell of.
+        drop(blocking(move || site.refresh()).await);
+        tokio::time::sleep(LOOK.max(before.elapsed() * REST)).await;
     }
 }
 
@@ -132,6 +180,7 @@ pub fn serve(
             signal(SignalKind::terminate()).map_err(refused())?,
             signal(SignalKind::interrupt()).map_err(refused())?,
         ];
+        tokio::spawn(watch(site.clone()));
         ready(address, &problems);
         let stopped = async {
             tokio::select! {
@@ -212,6 +261,7 @@ fn router(site: Shared) -> Router {
         .route("/api/v1/runs/{id}", get(api::run))
         .route("/api/v1/runs/{id}/points", get(api::points))
         .route("/api/v1/machines", get(api::machines))
+        .route("/api/v1/alerts", get(api::alerts))
         .fallback(|| async { pages::failure(StatusCode::NOT_FOUND, "there is no such page") })
         .layer(middleware::from_fn(guard))
         .with_state(site)

@@ -12,6 +12,7 @@ use comet_report::report::{Options, policy, report as page_of};
 
 use super::{Failure, Shared, answer, blocking, cache, place};
 use crate::Error;
+use crate::alert::{Alert, Number};
 use crate::card::{self, time_ms, time_text};
 use crate::examine;
 use crate::id::{BlobId, Id};
@@ -117,6 +118,7 @@ struct RunsPage {
     /// Value of each field of the form.
     fields: Fields,
     next: Option<String>,
+    alerts: Vec<Alert>,
 }
 
 impl RunsPage {
@@ -173,8 +175,9 @@ pub(super) fn html(page: &impl Template) -> Page {
 /// The list of runs.
 pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
     let Wanted { filter, after, n } = wanted(&fields)?;
+    let reader = site.clone();
     let found = blocking(move || {
-        site.read(|index| {
+        reader.read(|index| {
             Ok((index.runs(&filter, after, n)?, index.machines(card::State::Published)?))
         })
     });
@@ -186,7 +189,28 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
         let pairs = kept.map(|(name, value)| format!("{name}={}&", escaped(value)));
         format!("/?{}after={next}", pairs.collect::<String>())
     });
-    html(&RunsPage { runs: page.runs, machines: names, fields, next })
+    html(&RunsPage { runs: page.runs, machines: names, fields, next, alerts: site.open_alerts() })
+}
+
+/// The address of the trend that `alert` is about.
+pub(super) fn trend_of(alert: &Alert) -> String {
+    let Number { series, x, procs, kind } = &alert.worst;
+    let number = |name: &str, value: &Option<i64>| {
+        value.map(|value| format!("&{name}={value}")).unwrap_or_default()
+    };
+    let text = |name: &str, value: &str| match value {
+        "" => String::new(),
+        value => format!("&{name}={}", escaped(value)),
+    };
+    format!(
+        "/trends?machine={}&series={}{}{}{}{}",
+        escaped(&alert.machine),
+        series.id,
+        number("length", x),
+        number("ranks", procs),
+        text("mpi", &kind.mpi),
+        text("network", &kind.network)
+    )
 }
 
 /// Those of `fields` that are called as one of `names`, as the end of an address.
@@ -333,6 +357,7 @@ mod tests {
             machines: vec![HOSTILE.into()],
             fields,
             next: None,
+            alerts: Vec::new(),
         };
         let machines = MachinesPage { machines: vec![one] };
         let page = RunPage {

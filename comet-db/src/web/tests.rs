@@ -6,8 +6,9 @@ use comet_report::record::{Param, Point, Record};
 use hyper::service::Service as _;
 
 use super::*;
-use crate::fixture::{Example, Folder, file};
+use crate::fixture::{Example, Folder, file, night};
 use crate::index::access::TokenRow;
+use crate::index::marks::MarkRow;
 use crate::index::{Filter, SeriesUse};
 use crate::limits::Limits;
 use crate::overlay;
@@ -332,20 +333,8 @@ fn names_in_a_comparison_are_text() {
 
 #[test]
 fn a_change_is_seen_in_the_trend_of_its_machine() {
-    let run = |number: u32| {
-        let mut records = Example { number, n_points: 2, ..Example::default() }.records();
-        let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
-        run.started_at = format!("2026-01-{:02}T00:00:00.000Z", number + 1);
-        for record in &mut records {
-            let Record::Point(point) = record else { continue };
-            let comet_report::record::Outcome::Imported(numbers) = &mut point.outcome else {
-                panic!("an imported point")
-            };
-            numbers.quoted_ns = Some(if number < 12 { 100.0 } else { 120.0 });
-        }
-        file(&records)
-    };
-    let files: Vec<Vec<u8>> = (0..20).map(run).collect();
+    let files: Vec<Vec<u8>> =
+        (0..20).map(|number| night(number, if number < 12 { 100.0 } else { 120.0 })).collect();
     let served = Served::new(&files);
     let runs = served.runs();
     let series = served.series(&runs[..1])[0].series.id;
@@ -367,4 +356,37 @@ fn a_change_is_seen_in_the_trend_of_its_machine() {
     served.get("/trends.svg?machine=hawk", 404);
     served.get("/trends?machine=nobody", 200);
     assert!(served.get("/trends?machine=hawk&length=x", 400).contains("expected a whole number"));
+}
+
+#[test]
+fn an_alert_is_on_the_front_page_until_a_mark_explains_it() {
+    let served = Served::new(&(0..12).map(|number| night(number, 100.0)).collect::<Vec<_>>());
+    served.site.refresh().unwrap();
+    assert!(!served.get("/", 200).contains("Alerts"));
+    for number in 12..17 {
+        let bytes = night(number, 120.0);
+        let arrival = Arrival { bytes: &bytes, limits: Limits::OWN, token: None };
+        lock(&served.site.writer).add(arrival).unwrap();
+    }
+    assert!(served.site.refresh().unwrap() && !served.site.refresh().unwrap());
+    for path in ["/", "/trends"] {
+        let page = served.get(path, 200);
+        assert!(page.contains("20.0 % slower</strong> on hawk since 2026-01-13"), "{page}");
+        let link = page.split('"').find(|text| text.starts_with("/trends?machine=hawk")).unwrap();
+        let page = served.get(&link.replace("&#38;", "&"), 200);
+        assert!(page.contains("<strong>20.0 % slower</strong> since 2026-01-13"), "{page}");
+    }
+    let data = served.get("/api/v1/alerts", 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(data["alerts"][0]["numbers"], serde_json::json!({ "changed": 2, "all": 2 }));
+    let (day_ms, note) = (crate::card::time_ms("2026-01-12").unwrap(), "<script>a new switch");
+    let mark = MarkRow::new("hawk", day_ms, note, "operator");
+    lock(&served.site.writer).add_mark(&mark).unwrap();
+    served.site.refresh().unwrap();
+    assert!(!served.get("/", 200).contains("Alerts"));
+    let series = served.series(&served.runs()[..1])[0].series.id;
+    for end in ["", ".svg"] {
+        let page = served.get(&format!("/trends{end}?machine=hawk&series={series}"), 200);
+        assert!(page.contains("a new switch") && !page.contains("<script"), "{page}");
+    }
 }

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::figure::{self, Form};
 use super::pages::{self, Fields, Page, field, html, minute, query, wrong};
 use super::{Failure, Shared, answer as respond, blocking};
+use crate::alert::Alert;
 use crate::index::{Filter, Index};
 use crate::overlay::{self, words};
 use crate::rows::SeriesRow;
@@ -88,12 +89,10 @@ impl Choice {
         };
         let Some(point) = points.iter().find(is_it) else { return Ok(chosen) };
         chosen.at = [point.x, point.procs];
-        let unit = series.x_unit.as_deref().unwrap_or_default();
-        let length = point.x.map(|x| format!(", {x} {unit}")).unwrap_or_default();
-        let ranks = point.procs.map(|procs| format!(", P = {procs}")).unwrap_or_default();
-        chosen.title = format!("{}{length}{ranks}, on {machine}", overlay::name(series));
+        chosen.title = format!("{}, on {machine}", trend::title(series, chosen.at));
         let history = index.history(series.id, chosen.at, &self.filter)?;
-        chosen.trend = Some(Trend::of(history));
+        let marks = index.marks()?.into_iter().filter(|mark| mark.is_of(machine));
+        chosen.trend = Some(Trend::of(history, marks.collect()));
         Ok(chosen)
     }
 }
@@ -106,6 +105,7 @@ struct TrendsPage {
     choice: Choice,
     chosen: Chosen,
     query: String,
+    alerts: Vec<Alert>,
 }
 
 impl TrendsPage {
@@ -142,7 +142,8 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
             let mut machines: Vec<String> = machines.map(|of| of.machine.name).collect();
             machines.dedup();
             let query = query(&fields, &OWN);
-            Ok(TrendsPage { fields, machines, choice, chosen, query })
+            let alerts = site.open_alerts();
+            Ok(TrendsPage { fields, machines, choice, chosen, query, alerts })
         })
     });
     html(&page.await?)

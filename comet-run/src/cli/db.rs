@@ -36,6 +36,12 @@ pub(crate) enum DbCommand {
         after_help = "Example:\n  comet-run db token add results lab --machine 'hawk-*' --days 365"
     )]
     Token(TokenCommand),
+    /// Make, list and remove marks of changes that are known: they explain alerts
+    #[command(subcommand)]
+    #[command(
+        after_help = "Example:\n  comet-run db mark add results hawk 2026-01-31 'new switch firmware'"
+    )]
+    Mark(MarkCommand),
     /// Bring a copy of a database up to date, which is a database itself
     #[command(after_help = "Example:\n  comet-run db backup results /mnt/backup/results")]
     Backup(BackupArgs),
@@ -144,6 +150,42 @@ pub(crate) struct AddTokenArgs {
     pub(crate) days: u32,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum MarkCommand {
+    /// Make a mark
+    Add(AddMarkArgs),
+    /// List the marks, by their days
+    List(FolderArgs),
+    /// Remove a mark
+    Remove(RemoveMarkArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddMarkArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Name of the machine
+    #[arg(value_name = "MACHINE")]
+    pub(crate) machine: String,
+    /// Day of the change, or an RFC 3339 time
+    #[arg(value_name = "DAY", value_parser = parse_day)]
+    pub(crate) day: i64,
+    /// Note on what changed, of at most 200 bytes
+    #[arg(value_name = "NOTE", value_parser = parse_note)]
+    pub(crate) note: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveMarkArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Id of the mark, as in db mark list
+    #[arg(value_name = "ID")]
+    pub(crate) id: comet_db::id::Id,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
     /// Folder of the database
@@ -189,6 +231,13 @@ pub(crate) struct SubmitArgs {
 fn parse_day(text: &str) -> Result<i64, String> {
     comet_db::card::time_ms(text)
         .ok_or_else(|| "write a day, as in 2026-01-31, or an RFC 3339 time".into())
+}
+
+fn parse_note(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 200 || text.chars().any(char::is_control) {
+        return Err("a note has 1 to 200 bytes on one line".into());
+    }
+    Ok(text.into())
 }
 
 fn parse_name(text: &str) -> Result<String, String> {

@@ -3,16 +3,18 @@
 use std::fs;
 use std::path::Path;
 
-use comet_db::card::{State, now_ms, time_text};
+use comet_db::card::{OPERATOR, State, now_ms, time_text};
 use comet_db::id::BlobId;
 use comet_db::index::access::TokenRow;
+use comet_db::index::marks::MarkRow;
 use comet_db::index::{Filter, MAX_ROWS, Page};
 use comet_db::limits::Limits;
 use comet_db::token::Scope;
 use comet_db::{Arrival, Database, Error, answer};
 
 use crate::cli::{
-    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, TokenCommand,
+    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, MarkCommand,
+    TokenCommand,
 };
 use crate::exit;
 use crate::paths;
@@ -36,6 +38,7 @@ pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
         DbCommand::Demo(args) => super::demo::demo(&args.folder),
         DbCommand::Reindex(args) => reindex(&args.folder),
         DbCommand::Token(command) => token(command),
+        DbCommand::Mark(command) => mark(command),
         DbCommand::Backup(args) => back_up(args),
         DbCommand::Log(args) => log(&args.folder),
     }
@@ -169,7 +172,7 @@ fn accept(args: &AcceptArgs) -> anyhow::Result<u8> {
     let mut database = open(&args.folder)?;
     for digits in &args.files {
         let id = blob(&mut database, digits)?;
-        let is_new = database.publish(id, comet_db::card::OPERATOR).map_err(refused)?;
+        let is_new = database.publish(id, OPERATOR).map_err(refused)?;
         let word = if is_new { "published" } else { "is published already" };
         terminal::print(&format!("{id} {word}\n"))?;
     }
@@ -233,6 +236,37 @@ fn add_token(args: &AddTokenArgs) -> anyhow::Result<()> {
         "note: this is the only copy (the submitter keeps it in COMET_TOKEN, or in a file of mode 0600)",
     );
     Ok(())
+}
+
+fn mark(command: &MarkCommand) -> anyhow::Result<u8> {
+    match command {
+        MarkCommand::Add(args) => {
+            let mark = MarkRow::new(&args.machine, args.day, &args.note, OPERATOR);
+            let mut database = open(&args.folder)?;
+            let machines = database.index().machines(State::Published).map_err(refused)?;
+            if !machines.iter().any(|of| mark.is_of(&of.machine.name)) {
+                let name = terminal::one_line(&args.machine);
+                return Err(exit::usage(format!(
+                    "no published run is of a machine {name} (see comet-run db list)"
+                )));
+            }
+            database.add_mark(&mark).map_err(refused)?;
+            terminal::print(&format!("marked {}\n", mark.id))?;
+        }
+        MarkCommand::List(args) => {
+            let marks = open(&args.folder)?.index().marks().map_err(refused)?.into_iter();
+            let day = |ms| time_text(ms)[..16].replace('T', " ");
+            let line =
+                |of: MarkRow| [of.id.to_string(), day(of.at_ms), of.machine, of.who, of.note];
+            let rows: Vec<[String; 5]> = marks.map(line).collect();
+            terminal::print(&aligned(["id", "time", "machine", "who", "note"], &rows))?;
+        }
+        MarkCommand::Remove(args) => {
+            open(&args.folder)?.remove_mark(args.id).map_err(refused)?;
+            terminal::print(&format!("removed {}\n", args.id))?;
+        }
+    }
+    Ok(exit::OK)
 }
 
 fn token_line(token: TokenRow) -> [String; 5] {

@@ -1,0 +1,89 @@
+//! Numbers over time that an index finds.
+
+use super::runs::Filter;
+use super::{Index, columns, numbers};
+use crate::Error;
+use crate::id::Id;
+use crate::rows::{PointRow, RunRow, SeriesRow, Table as _, launches};
+use crate::store::Row;
+
+/// A figure of a run: one point of a curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The run.
+    pub run: Id,
+    /// Length, in the unit of the curve.
+    pub x: Option<i64>,
+    /// Number of ranks.
+    pub procs: Option<i64>,
+    /// Figures of the launches, in ns.
+    pub launches_ns: Vec<f64>,
+}
+
+impl Index {
+    /// The points on the curve `series` of runs in `state` at this length and number of ranks, with the
+    /// runs, the earliest first: one number over time.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn history(
+        &mut self,
+        series: Id,
+        [x, procs]: [Option<i64>; 2],
+        filter: &Filter,
+    ) -> Result<Vec<(RunRow, PointRow)>, Error> {
+        let mut all = filter.condition();
+        all.and("point.series_id = ?", [series.into()]);
+        for (column, number) in [("x", x), ("procs", procs)] {
+            match number {
+                Some(number) => all.and(&format!("point.{column} = ?"), [number.into()]),
+                None => all.and(&format!("point.{column} IS NULL"), []),
+            }
+        }
+        let of = |table: &str, columns: String| {
+            let columns = columns.split(", ").map(|column| format!("{table}.{column}"));
+            columns.collect::<Vec<_>>().join(", ")
+        };
+        let sql = format!(
+            "SELECT {}, {} FROM point JOIN run ON run.id = point.run_id \
+             JOIN machine ON machine.id = run.machine_id {} \
+             ORDER BY run.started_ms, run.id, point.place",
+            of("run", columns::<RunRow>()),
+            of("point", columns::<PointRow>()),
+            all.text()
+        );
+        let read = |mut row| Ok((RunRow::of(&mut row)?, PointRow::of(&mut row)?));
+        self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
+    }
+
+    /// The curves on which `runs` have points with numbers.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn curves(&mut self, runs: &[Id]) -> Result<Vec<SeriesRow>, Error> {
+        let condition = format!(
+            "WHERE quantity IS NOT NULL AND id IN \
+             (SELECT series_id FROM point WHERE run_id IN ({})) ORDER BY id",
+            numbers(runs)
+        );
+        self.select(&condition, &[])
+    }
+
+    /// The figures of `runs` on the curve `series`, by length and number of ranks.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn figures(&mut self, series: Id, runs: &[Id]) -> Result<Vec<Figure>, Error> {
+        let sql = format!(
+            "SELECT run_id, x, procs, quoted_ns, launches_ns FROM point \
+             WHERE series_id = $1 AND run_id IN ({}) ORDER BY x, procs, run_id, place",
+            numbers(runs)
+        );
+        let read = |mut row: Row| {
+            let (run, x, procs) = (row.id()?, row.maybe_int()?, row.maybe_int()?);
+            let (quoted_ns, text) = (row.maybe_real()?, row.maybe_text()?);
+            Ok(Figure { run, x, procs, launches_ns: launches(text.as_deref(), quoted_ns) })
+        };
+        self.store.query(&sql, &[series.into()])?.into_iter().map(read).collect()
+    }
+}
