@@ -1,12 +1,11 @@
 //! A database: blobs, and the index that follows from them.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::blobs::Blobs;
+use crate::blobs::{Blobs, Packed};
 use crate::card::{Card, OPERATOR, State, now_ms};
 use crate::examine::{self, RunRows};
 use crate::id::{BlobId, Id};
@@ -42,11 +41,10 @@ pub struct Added {
     pub runs: Vec<RunRow>,
 }
 
-/// A file that was examined, and may be kept.
+/// A file that was examined and packed, and may be kept.
 #[derive(Debug)]
-pub struct Prepared<'a> {
-    blob: BlobId,
-    text: Cow<'a, [u8]>,
+pub struct Prepared {
+    packed: Packed,
     card: Card,
     rows: Vec<RunRows>,
 }
@@ -138,13 +136,13 @@ impl Database {
         self.keep(Self::prepare(arrival)?)
     }
 
-    /// Unpacks and examines a file, which takes a while and no database.
+    /// Unpacks, examines and packs a file, which takes a while and no database.
     ///
     /// # Errors
     /// If the file is too large or invalid, or is of a machine that its token does not cover.
-    pub fn prepare(arrival: Arrival<'_>) -> Result<Prepared<'_>, Error> {
+    pub fn prepare(arrival: Arrival<'_>) -> Result<Prepared, Error> {
         let text = arrival.limits.unpack(arrival.bytes)?;
-        let id = BlobId::of(&text);
+        let packed = Packed::of(&text)?;
         let (received_ms, token) = (now_ms(), arrival.token);
         let is_trusted = token.is_none_or(|token| token.may(Scope::Publish));
         let card = Card {
@@ -152,7 +150,7 @@ impl Database {
             submitter: token.map_or(OPERATOR, |token| &token.name).into(),
             state: if is_trusted { State::Published } else { State::Pending },
         };
-        let rows = examine::rows(id, &text, &card)?;
+        let rows = examine::rows(packed.id, &text, &card)?;
         for rows in &rows {
             let name = &rows.machine.name;
             if let Some(token) = token.filter(|token| !token.covers(name)) {
@@ -172,17 +170,18 @@ impl Database {
                 ));
             }
         }
-        Ok(Prepared { blob: id, text, card, rows })
+        Ok(Prepared { packed, card, rows })
     }
 
     /// Adds a file that was examined, as [`add`](Self::add) does.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn keep(&mut self, prepared: Prepared<'_>) -> Result<Added, Error> {
-        let Prepared { blob: id, text, card, rows } = prepared;
+    pub fn keep(&mut self, prepared: Prepared) -> Result<Added, Error> {
+        let Prepared { packed, card, rows } = prepared;
+        let id = packed.id;
         let is_new = !self.index.contains(id)? && {
-            let staged = self.blobs.stage(&text)?;
+            let staged = self.blobs.stage(&packed)?;
             self.index.write(|index| {
                 if index.contains(id)? {
                     return Ok(false);

@@ -3,6 +3,8 @@
 //! The file is read by the reader of all commands, so that the database admits what `validate` does.
 //! Nothing but the bytes decides about a row.
 
+mod excerpt;
+
 use std::collections::BTreeSet;
 
 use comet_report::read::{self, Bounds, Problem, ReadError};
@@ -16,6 +18,8 @@ use crate::error::MAX_PROBLEMS;
 use crate::id::{BlobId, Id};
 use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow, Table};
 use crate::store::Value;
+
+pub(crate) use excerpt::excerpt;
 
 /// The most runs of a file.
 const MAX_RUNS: usize = 10_000;

@@ -92,7 +92,7 @@ fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
         );
         Connection::on(&folder).execute(&sql);
     }
-    let staged = database.blobs().stage(b"never answered").unwrap();
+    let staged = database.blobs().stage(&Packed::of(b"never answered").unwrap()).unwrap();
     std::mem::forget(staged);
     drop(database);
     let mut database = Database::open(folder.path()).unwrap();

@@ -310,11 +310,11 @@ impl Index {
             SeriesRow::COLUMNS.iter().map(|column| format!("series.{column}")).collect();
         let columns = columns.join(", ");
         let sql = format!(
-            "SELECT point.run_id, {columns}, COUNT(*), MIN(point.x), MAX(point.x), \
-             MIN(point.procs), MAX(point.procs) \
-             FROM point JOIN series ON series.id = point.series_id WHERE point.run_id IN ({}) \
-             GROUP BY point.run_id, {columns} \
-             ORDER BY point.run_id, MIN(point.place) {}",
+            "SELECT used.run_id, {columns}, used.n, used.least_x, used.most_x, used.least_procs, \
+             used.most_procs FROM (SELECT run_id, series_id, COUNT(*) AS n, MIN(place) AS place, \
+             MIN(x) AS least_x, MAX(x) AS most_x, MIN(procs) AS least_procs, \
+             MAX(procs) AS most_procs FROM point WHERE run_id IN ({}) GROUP BY run_id, series_id) \
+             AS used JOIN series ON series.id = used.series_id ORDER BY used.run_id, used.place {}",
             list(runs)?,
             most.map_or(String::new(), |most| format!("LIMIT {most}"))
         );
@@ -341,7 +341,8 @@ impl Index {
         let on = if series.is_empty() {
             String::new()
         } else {
-            format!("AND series_id IN ({})", list(series)?)
+            // The sign keeps SQLite from the index by series, which has the points of all runs.
+            format!("AND +series_id IN ({})", list(series)?)
         };
         let condition = format!("WHERE run_id IN ({}) {on} ORDER BY run_id, place", list(runs)?);
         self.select(&condition, &[])
@@ -360,7 +361,7 @@ impl Index {
     ) -> Result<(Vec<PointRow>, Option<i64>), Error> {
         let on = match series {
             [] => String::new(),
-            _ => format!("AND series_id IN ({})", list(series)?),
+            _ => format!("AND +series_id IN ({})", list(series)?),
         };
         let condition = format!(
             "WHERE run_id = $1 AND place > $2 {on} ORDER BY place LIMIT {}",

@@ -166,7 +166,8 @@ impl Chosen {
     /// models of these.
     fn records(&self, site: &Site, run: &RunRow, overlay: &Overlay) -> Result<RunRecords, Error> {
         let place = usize::try_from(run.place).unwrap_or(usize::MAX);
-        let runs = examine::runs(&site.blobs.read(run.blob)?)?;
+        let kernels: Vec<&str> = self.series.iter().map(|of| &*of.kernel).collect();
+        let runs = examine::excerpt(&site.blobs.read(run.blob)?, &kernels)?;
         let unknown = || Error::Unknown("there is no such run".into());
         let mut records = runs.into_iter().nth(place).ok_or_else(unknown)?;
         let keys: BTreeSet<&str> = overlay.points.iter().map(|point| &*point.key).collect();

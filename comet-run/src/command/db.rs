@@ -1,7 +1,11 @@
 //! `db`: the result database, from its own machine.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 
 use comet_db::card::{OPERATOR, State, now_ms, time_text};
 use comet_db::id::BlobId;
@@ -10,7 +14,7 @@ use comet_db::index::marks::MarkRow;
 use comet_db::index::{Filter, MAX_ROWS, Page};
 use comet_db::limits::Limits;
 use comet_db::token::Scope;
-use comet_db::{Arrival, Database, Error, answer};
+use comet_db::{Arrival, Database, Error, Prepared, answer};
 
 use crate::cli::{
     AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, MarkCommand,
@@ -84,26 +88,48 @@ fn noted(opened: Result<Database, Error>) -> anyhow::Result<Database> {
 
 fn add(args: &AddArgs) -> anyhow::Result<u8> {
     let mut database = open_or_make(&args.folder)?;
+    let next = AtomicUsize::new(0);
     let mut code = exit::OK;
-    for path in &args.files {
-        if let Err(error) = add_file(&mut database, path) {
-            terminal::note(&format!("error: {}: {error:#}", path.display()));
-            // A file of no use does not keep the others out, a full disk does.
-            code = exit::code_of(&error);
-            if code == exit::INTERNAL {
-                break;
+    thread::scope(|scope| {
+        // Files are examined beside each other, and kept one after the other as they are ready; few wait.
+        let (ready, files) = mpsc::sync_channel(1);
+        let next = &next;
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            let ready = ready.clone();
+            scope.spawn(move || {
+                // Relaxed: each number is taken once, and nothing else depends on them.
+                while let Some(path) = args.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if ready.send((path, prepare_file(path))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(ready);
+        for (path, prepared) in files {
+            if let Err(error) = prepared.and_then(|file| keep_file(&mut database, path, file)) {
+                terminal::note(&format!("error: {}: {error:#}", path.display()));
+                // A file of no use does not keep the others out, a full disk does.
+                code = exit::code_of(&error);
+                if code == exit::INTERNAL {
+                    break;
+                }
             }
         }
-    }
+    });
     Ok(code)
 }
 
-fn add_file(database: &mut Database, path: &Path) -> anyhow::Result<()> {
+fn prepare_file(path: &Path) -> anyhow::Result<Prepared> {
     paths::refuse_device(path)?;
     let bytes = fs::read(path)
         .map_err(|error| exit::usage(format!("{error} (does it exist, and may you read it?)")))?;
     let arrival = Arrival { bytes: &bytes, limits: Limits::OWN, token: None };
-    let added = database.add(arrival).map_err(refused)?;
+    Database::prepare(arrival).map_err(refused)
+}
+
+fn keep_file(database: &mut Database, path: &Path, file: Prepared) -> anyhow::Result<()> {
+    let added = database.keep(file).map_err(refused)?;
     let word = if added.is_new { "added" } else { "known" };
     let n_points: i64 = added.runs.iter().map(|run| run.n_ok).sum();
     let path = terminal::one_line(path.display());
