@@ -1,5 +1,7 @@
 //! Version 1 of the API: JSON, with cursors for long lists.
 
+use std::time::Instant;
+
 use axum::body::to_bytes;
 use axum::extract::{Path, Query, Request, State};
 use axum::http::{StatusCode, header};
@@ -7,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::pages::{self, Fields};
-use super::{Failure, Shared, answer as respond, blocking, lock, place};
+use super::{Failure, Shared, answer as respond, blocking, lock, place, too_many};
 use crate::answer;
 use crate::card::{self, now_ms};
 use crate::id::Id;
@@ -169,6 +171,7 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
         let message = format!("the token {} does not give the right to submit", token.name);
         return Err(Failure(StatusCode::FORBIDDEN, message, None).into());
     }
+    site.submitters.take(&token.name, Instant::now()).map_err(too_many)?;
     let place = place(&site.uploads).await?;
     let bytes = to_bytes(request.into_body(), Limits::FOREIGN.bytes).await.map_err(|_| {
         let most = Limits::FOREIGN.bytes;

@@ -12,23 +12,29 @@ mod api;
 mod cache;
 mod compare;
 mod figure;
+mod metrics;
+mod openapi;
 mod pages;
+mod rate;
+mod routes;
 mod trends;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -37,6 +43,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use self::metrics::Counters;
+use self::rate::{Peer, Rate};
+use self::routes::{CALLS, PAGES};
 use crate::alert::{Alert, alerts};
 use crate::blobs::Blobs;
 use crate::index::Index;
@@ -54,6 +63,9 @@ const REQUEST: Duration = Duration::from_secs(60);
 const CONNECTION: Duration = Duration::from_secs(600);
 /// Time for requests at hand once the server stops.
 const STOP: Duration = Duration::from_secs(10);
+/// Requests that an address may send at once, and each second after that; and submissions of a token.
+const CLIENT: [f64; 2] = [300.0, 10.0];
+const SUBMITTER: [f64; 2] = [100.0, 1.0];
 /// Time between looks for changes of the database, and the multiple of its work that follows a look.
 const LOOK: Duration = Duration::from_secs(2);
 const REST: u32 = 10;
@@ -78,6 +90,11 @@ struct Site {
     /// One report at a time: each takes a core and memory for a while.
     reports: Arc<Semaphore>,
     alerts: Mutex<Alerts>,
+    /// Requests of each address that is not this machine's.
+    clients: Rate<IpAddr>,
+    /// Submissions of each token, by its name.
+    submitters: Rate<String>,
+    counters: Counters,
 }
 
 /// Alerts of the database as of one revision of it.
@@ -100,6 +117,9 @@ impl Site {
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             reports: Arc::new(Semaphore::new(1)),
             alerts: Mutex::default(),
+            clients: Rate::new(CLIENT[0], CLIENT[1]),
+            submitters: Rate::new(SUBMITTER[0], SUBMITTER[1]),
+            counters: Counters::default(),
         })
     }
 
@@ -215,7 +235,7 @@ async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Outp
             let place = free.clone().acquire_owned().await.ok()?;
             // What fails here is one client, or the files of this process, of which others end soon.
             match listener.accept().await {
-                Ok((stream, _)) => Some((place, stream)),
+                Ok((stream, peer)) => Some((place, stream, peer.ip())),
                 Err(_) => {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     None
@@ -226,8 +246,12 @@ async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Outp
             next = next => next,
             () = &mut stopped => break,
         };
-        let Some((place, stream)) = next else { continue };
-        let service = TowerToHyperService::new(router.clone());
+        let Some((place, stream, peer)) = next else { continue };
+        let answers = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            answers.call(request)
+        });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             // Its client sees what becomes of it.
@@ -245,34 +269,26 @@ fn router(site: Shared) -> Router {
         let trends = get(move |site, fields| trends::figure(site, fields, form));
         router.route(&format!("/compare.{end}"), compare).route(&format!("/trends.{end}"), trends)
     });
-    figures
-        .route("/", get(pages::runs))
-        .route("/machines", get(pages::machines))
-        .route("/runs/{id}", get(pages::run))
-        .route("/runs/{id}/report", get(pages::report))
-        .route("/compare", get(compare::page))
-        .route("/compare.json", get(compare::data))
-        .route("/trends", get(trends::page))
-        .route("/trends.json", get(trends::data))
-        .route("/files/{id}", get(pages::file))
-        .route("/style.css", get(pages::style))
-        .route("/healthz", get(api::health))
-        .route("/api/v1/runs", get(api::runs).post(api::submit))
-        .route("/api/v1/runs/{id}", get(api::run))
-        .route("/api/v1/runs/{id}/points", get(api::points))
-        .route("/api/v1/machines", get(api::machines))
-        .route("/api/v1/alerts", get(api::alerts))
+    let calls = CALLS.iter().map(|call| &call.route);
+    let all = PAGES.iter().chain(calls);
+    all.fold(figures, |router, route| router.route(route.path, (route.handler)()))
         .fallback(|| async { pages::failure(StatusCode::NOT_FOUND, "there is no such page") })
-        .layer(middleware::from_fn(guard))
+        .layer(middleware::from_fn_with_state(site.clone(), guard))
         .with_state(site)
 }
 
-/// Limits the time of a request, and sets the headers that all answers have.
-async fn guard(request: Request, next: Next) -> Response {
-    let answer = timeout(REQUEST, next.run(request)).await;
-    let mut answer = answer.unwrap_or_else(|_| {
-        pages::failure(StatusCode::REQUEST_TIMEOUT, "the request took too long (send it again)")
-    });
+/// Limits the number of requests of a client and the time of each, counts them, and sets the headers that all
+/// answers have.
+async fn guard(State(site): State<Shared>, request: Request, next: Next) -> Response {
+    let before = Instant::now();
+    let wait = rate::client(&request).and_then(|client| site.clients.take(&client, before).err());
+    let mut answer = match wait {
+        Some(wait) => too_many(wait).into_response(),
+        None => timeout(REQUEST, next.run(request)).await.unwrap_or_else(|_| {
+            pages::failure(StatusCode::REQUEST_TIMEOUT, "the request took too long (send it again)")
+        }),
+    };
+    site.counters.add(answer.status().as_u16(), before.elapsed());
     let headers = answer.headers_mut();
     let policy = HeaderValue::from_static(POLICY);
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
@@ -280,6 +296,13 @@ async fn guard(request: Request, next: Next) -> Response {
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
     answer
+}
+
+/// The failure of a request of a client that has to `wait`.
+fn too_many(wait: Duration) -> Failure {
+    let seconds = wait.as_secs() + 1;
+    let message = format!("these are too many requests (try again in {seconds} s)");
+    Failure(StatusCode::TOO_MANY_REQUESTS, message, None)
 }
 
 /// Does `work` on a thread that may wait. A panic in it ends the request, and nothing else.

@@ -390,3 +390,60 @@ fn an_alert_is_on_the_front_page_until_a_mark_explains_it() {
         assert!(page.contains("a new switch") && !page.contains("<script"), "{page}");
     }
 }
+
+#[test]
+fn calls_answer_with_what_their_description_names() {
+    let served = Served::new(&[Example::default().file()]);
+    let id = served.runs()[0].to_string();
+    let document: serde_json::Value =
+        serde_json::from_str(&served.get("/api/v1/openapi.json", 200)).unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    for call in CALLS.iter().filter(|call| call.method == "get") {
+        let path = call.route.path.replace("{id}", &id);
+        let answer: serde_json::Value = serde_json::from_str(&served.get(&path, 200)).unwrap();
+        for name in call.names {
+            assert!(answer.get(name).is_some(), "{path} has no {name}: {answer}");
+        }
+        for (name, _) in call.fields {
+            served.get(&format!("{path}?{name}="), 200);
+        }
+        if !call.fields.is_empty() {
+            served.get(&format!("{path}?nothing=1"), 400);
+        }
+    }
+}
+
+#[test]
+fn a_token_that_submits_too_much_waits() {
+    let served = Served::new(&[]);
+    let token = TokenRow {
+        name: "lab".into(),
+        sha256: String::new(),
+        scopes: vec![Scope::Submit],
+        machine: "*".into(),
+        created_ms: 0,
+        expires_ms: None,
+        revoked_ms: None,
+    };
+    let secret: Secret = lock(&served.site.writer).add_token(token).unwrap();
+    let send = || served.send(Method::POST, "/api/v1/runs", secret.reveal(), b"x\n".to_vec());
+    assert_eq!(send().0, 422);
+    let now = std::time::Instant::now();
+    while served.site.submitters.take(&"lab".to_owned(), now).is_ok() {}
+    let (status, body) = send();
+    assert_eq!(status, 429, "{body}");
+    assert!(body.contains("these are too many requests (try again in "), "{body}");
+}
+
+#[test]
+fn counters_are_open_metrics_and_know_nothing_of_pending_runs() {
+    let served = Served::new(&[Example::default().file()]);
+    served.get("/", 200);
+    served.get("/nothing", 404);
+    let text = served.get("/metrics", 200);
+    let lines = ["comet_requests_total{status=\"2xx\"} 1", "comet_runs 1", "comet_machines 1"];
+    for line in lines.iter().chain(&["comet_requests_total{status=\"4xx\"} 1"]) {
+        assert!(text.lines().any(|other| other == *line), "{line} is not in {text}");
+    }
+    assert!(text.ends_with("# EOF\n") && !text.contains("pending"), "{text}");
+}
