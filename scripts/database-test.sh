@@ -22,8 +22,10 @@ comet_run=$(realpath "$COMET_RUN")
 machines=$PWD/comet-sim/machines
 scratch=$(mktemp -d)
 server=
+proxy=
 stop_server() {
     [[ -z $server ]] || kill "$server" 2>/dev/null || true
+    [[ -z $proxy ]] || kill "$proxy" 2>/dev/null || true
 }
 trap 'stop_server; rm -rf "$scratch"' EXIT
 cd "$scratch"
@@ -228,6 +230,39 @@ PY
 "$comet_run" db mark list d | grep -q 'operator  a slower startup' || fail "the mark is listed"
 "$comet_run" db token revoke d lab >/dev/null
 if COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes 2>/dev/null >/dev/null; then fail "a revoked token is taken"; fi
+
+announce "a site with certificates of its own"
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out ca.pem 2>/dev/null
+python3 - "$url" >tls <<'PY' &
+import http.client, http.server, ssl, sys
+class Proxy(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        to = http.client.HTTPConnection(sys.argv[1].removeprefix("http://"))
+        to.request("POST", self.path, self.rfile.read(int(self.headers["content-length"])), dict(self.headers))
+        answer = to.getresponse()
+        body = answer.read()
+        self.send_response(answer.status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *words):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Proxy)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("ca.pem", "key.pem")
+server.socket = context.wrap_socket(server.socket, server_side=True)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+proxy=$!
+for _ in {1..100}; do
+    [[ -s tls ]] && break
+    sleep 0.1
+done
+COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --to "https://localhost:$(cat tls)" --ca ca.pem --yes >encrypted
+grep -q '^known ' encrypted || fail "the site is reached by its certificate: $(cat encrypted)"
+kill "$proxy"
 kill -TERM "$server"
 wait "$server" || fail "the server does not stop in order"
 server=

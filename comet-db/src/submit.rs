@@ -1,6 +1,7 @@
 //! Client of a database: sends a result file.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use flate2::write::GzEncoder;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Uri;
+pub use ureq::tls::RootCerts;
+use ureq::tls::{PemItem, TlsConfig, parse_pem};
 
 use crate::Error;
 use crate::token::Secret;
@@ -42,11 +45,32 @@ pub fn pack(text: &[u8]) -> Result<Vec<u8>, Error> {
     packed.map_err(Error::io("pack", "the file", "send a smaller one"))
 }
 
-/// Sends the `packed` file to the database at `url`, several times if it does not answer.
+/// The certificates in the text `pem`, which may vouch for a database.
+///
+/// # Errors
+/// If there is none, or one is damaged.
+pub fn certificates(pem: &[u8]) -> Result<RootCerts, Error> {
+    let wrong = |reason: String| {
+        Error::Unknown(format!("{reason} (expected certificates in PEM, as in BEGIN CERTIFICATE)"))
+    };
+    let mut found = Vec::new();
+    for item in parse_pem(pem) {
+        if let PemItem::Certificate(one) = item.map_err(|error| wrong(error.to_string()))? {
+            found.push(one);
+        }
+    }
+    if found.is_empty() {
+        return Err(wrong("there is no certificate in the file".into()));
+    }
+    Ok(RootCerts::Specific(Arc::new(found)))
+}
+
+/// Sends the `packed` file to the database at `url`, several times if it does not answer; one of `roots` has
+/// to vouch for its certificate.
 ///
 /// # Errors
 /// If the database refuses, or does not answer.
-pub fn send(url: &str, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error> {
+pub fn send(url: &str, roots: RootCerts, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error> {
     let reach = Reach::of(url)?;
     let base = url.trim_end_matches('/');
     let config = Agent::config_builder();
@@ -56,6 +80,7 @@ pub fn send(url: &str, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error>
         .http_status_as_error(false)
         .timeout_global(Some(ATTEMPT))
         .max_redirects(0)
+        .tls_config(TlsConfig::builder().root_certs(roots).build())
         .build()
         .into();
     let mut pauses = PAUSES.iter();
@@ -177,6 +202,17 @@ mod tests {
             "",
         ] {
             assert_eq!(reach(url), None, "{url}");
+        }
+    }
+
+    #[test]
+    fn files_without_certificates_vouch_for_nobody() {
+        for text in ["", "hello", "-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n"] {
+            let error = certificates(text.as_bytes()).unwrap_err().to_string();
+            assert!(
+                error.ends_with("(expected certificates in PEM, as in BEGIN CERTIFICATE)"),
+                "{error}"
+            );
         }
     }
 

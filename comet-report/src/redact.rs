@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::fingerprint::sha256_hex;
 use crate::plain;
 use crate::read::ReadError;
 use crate::record::{Outcome, Record, Run};
@@ -157,6 +158,8 @@ impl Redaction<'_> {
                 name => self.value(field, MAPS.contains(&name)),
             }
         }
+        // The configuration has other texts now.
+        value["config_sha256"] = sha256_hex(&value["config"]).into();
         serde_json::from_value(value)
     }
 
@@ -387,6 +390,18 @@ mod tests {
         };
         records.insert(1, Record::Event(event));
         records.iter().map(|record| serde_json::to_string(record).unwrap() + "\n").collect()
+    }
+
+    #[test]
+    fn the_hash_of_a_configuration_is_that_of_the_redacted_one() {
+        let text = text().replace("\"config\":{", "\"config\":{\"io_dir\":\"/scratch/alice\",");
+        let redacted = redact(text.as_bytes(), &Fact::ALL, b"key").unwrap();
+        let Record::Run(run) = &parse_records(&redacted.text).unwrap().records[0] else {
+            panic!("a run comes first")
+        };
+        let config = serde_json::to_value(&run.config).unwrap();
+        assert!(config["io_dir"].as_str().unwrap().starts_with("path-"));
+        assert_eq!(run.config_sha256, sha256_hex(&config));
     }
 
     #[test]

@@ -223,6 +223,9 @@ pub(crate) struct SubmitArgs {
     /// Write what would be sent to this file instead, to be sent from another machine
     #[arg(long, value_name = "FILE", conflicts_with = "to")]
     pub(crate) bundle: Option<PathBuf>,
+    /// Certificates in PEM, one of which has to vouch for the database, in place of the public ones
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
     /// File with the token, readable by its owner alone [default: the variable COMET_TOKEN]
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use comet_db::examine;
 use comet_db::limits::Limits;
-use comet_db::submit::{pack, send};
+use comet_db::submit::{RootCerts, certificates, pack, send};
 use comet_db::token::Secret;
 use comet_report::redact::{Fact, Redacted, redact};
 
@@ -54,10 +54,11 @@ pub(crate) fn submit(args: &SubmitArgs) -> anyhow::Result<u8> {
     }
     let url = args.to.as_deref().unwrap_or_default();
     let secret = secret(args.token_file.as_deref())?;
+    let roots = roots(args.ca.as_deref())?;
     if !args.yes && !agrees(url)? {
         return Err(exit::usage("nothing was sent (say yes, or give --yes)"));
     }
-    let receipt = send(url, &secret, &packed).map_err(refused)?;
+    let receipt = send(url, roots, &secret, &packed).map_err(refused)?;
     let word = if receipt.is_new { "submitted" } else { "known" };
     let mut lines = format!("{word} {}\n", receipt.file);
     for (address, state) in &receipt.runs {
@@ -102,6 +103,15 @@ fn agrees(url: &str) -> anyhow::Result<bool> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim(), "y" | "yes"))
+}
+
+/// The certificates that may vouch for a database: those in the file `path`, or the public ones.
+fn roots(path: Option<&Path>) -> anyhow::Result<RootCerts> {
+    let Some(path) = path else { return Ok(RootCerts::WebPki) };
+    let shown = path.display();
+    let pem = fs::read(path)
+        .map_err(|error| exit::usage(format!("cannot read {shown}: {error} (see --ca)")))?;
+    certificates(&pem).map_err(|error| exit::usage(format!("{shown}: {error}")))
 }
 
 /// The token in the file `path`, or in the variable.
