@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The result database at a size: how long files of many points take to be added, pages to be answered, and
 # how much memory both take.
-# Usage: scripts/bench-database.sh [RUNS]
-#   RUNS   files of one run with 1,000 points each (default: 1000)
+# Usage: scripts/bench-database.sh [RUNS [SECONDS]]
+#   RUNS      files of one run with 1,000 points each (default: 1000)
+#   SECONDS   time for eight readers at once beside a writer (default: 120)
 # Needs python3, 3 GB below TMPDIR for each 1,000 runs, and cores with nothing else to do. COMET_RUN names a program
 # that was built with the feature db; otherwise it is built.
 # It is a benchmark and no test: it fails only if something could not run.
@@ -10,8 +11,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 runs=${1-1000}
-if [[ ! $runs =~ ^[1-9][0-9]{0,5}$ ]] || (($# > 1)); then
-    sed -n '4,8s/^# //p' "${BASH_SOURCE[0]}" >&2
+seconds=${2-120}
+if [[ ! $runs =~ ^[1-9][0-9]{0,5}$ || ! $seconds =~ ^[1-9][0-9]{0,3}$ ]] || (($# > 2)); then
+    sed -n '4,9s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 fi
 if [[ -z ${COMET_RUN-} ]]; then
@@ -70,9 +72,10 @@ for _ in {1..300}; do
     [[ -s address ]] && break
     sleep 0.1
 done
-python3 - "$(sed -n 's/^serving \(.*\)\/$/\1/p' address)" "$server" <<'PY'
-import json, sys, time, urllib.request
-url, server = sys.argv[1:]
+python3 make.py "$runs" $((runs + 40))
+python3 - "$(sed -n 's/^serving \(.*\)\/$/\1/p' address)" "$server" "$seconds" "$comet_run" <<'PY'
+import glob, http.client, json, subprocess, sys, threading, time, urllib.request
+url, server, seconds, comet_run = sys.argv[1:]
 def get(path):
     before = time.perf_counter()
     with urllib.request.urlopen(url + path, timeout=60) as answer:
@@ -108,4 +111,34 @@ for page in pages:
     times = sorted(get(page)[1] for _ in range(10))
     print(f"{1e3 * times[5]:8.1f} {1e3 * times[-1]:8.1f}  {page[:60]} ({1e3 * first:.1f})")
 print(f"memory of the server: {memory():.0f} MB at the most")
+end, times, failures, added = time.monotonic() + int(seconds), [], [], []
+def read(number):
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
+    own = pages[:-1]
+    while time.monotonic() < end:
+        number += 1
+        before = time.perf_counter()
+        connection.request("GET", own[number % len(own)])
+        answer = connection.getresponse()
+        answer.read()
+        times.append(time.perf_counter() - before)
+        if answer.status != 200:
+            failures.append(answer.status)
+def write():
+    for path in sorted(glob.glob("run-*.jsonl")):
+        if time.monotonic() < end:
+            before = time.perf_counter()
+            subprocess.run([comet_run, "db", "add", "d", path], check=True, stdout=subprocess.DEVNULL)
+            added.append(time.perf_counter() - before)
+            time.sleep(1)
+threads = [threading.Thread(target=read, args=(3 * number,)) for number in range(8)] + [threading.Thread(target=write)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+times.sort()
+print(f"8 readers and a writer: {len(times)} requests in {seconds} s, {len(failures)} failures, "
+      f"p50 {1e3 * times[len(times) // 2]:.0f} ms, p99 {1e3 * times[len(times) * 99 // 100]:.0f} ms, "
+      f"longest {1e3 * times[-1]:.0f} ms; {len(added)} files added, longest {max(added):.1f} s; "
+      f"memory {memory():.0f} MB at the most")
 PY

@@ -4,7 +4,8 @@
 //! `ranks`), `y` (`time`, `rate`), `scale` (`loglog`, `loglinear`, `linear`), `from` and `to` on the
 //! horizontal axis, and `at`, the value of the other parameter. What else it has chooses runs to list.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -16,7 +17,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::figure::{self, Form};
 use super::pages::{self, Fields, Page, Wanted, field, html, minute, or_none, query, wrong};
-use super::{Failure, Shared, Site, answer as respond, blocking, place};
+use super::{Failure, Shared, Site, answer as respond, blocking, lock, place};
 use crate::index::Index;
 use crate::overlay::{self, MAX_CURVES, Of, Overlay, Scales, View, words};
 use crate::rows::{MachineRow, RunRow, SeriesRow};
@@ -24,6 +25,8 @@ use crate::{Error, answer, card, examine, id::Id};
 
 /// The most runs of a comparison: the files of all but the first are read in turn.
 const MAX_RUNS: usize = 10;
+/// The most comparisons that are kept.
+const MAX_COMPARED: usize = 64;
 /// Names of the fields that are not for the list of runs.
 const OWN: [&str; 9] = ["run", "series", "x", "y", "scale", "from", "to", "at", "dark"];
 
@@ -188,6 +191,24 @@ impl Chosen {
     }
 }
 
+/// Title and sections of a comparison, and true if environments differ.
+type Verdicts = (String, Vec<Section>, bool);
+
+/// The latest comparisons by what they compare: runs that are published never change.
+#[derive(Default)]
+pub(super) struct Compared(VecDeque<(String, Arc<Vec<Verdicts>>)>);
+
+impl Compared {
+    fn get(&self, key: &str) -> Option<Arc<Vec<Verdicts>>> {
+        self.0.iter().find(|(other, _)| other == key).map(|(_, against)| against.clone())
+    }
+
+    fn keep(&mut self, key: String, against: Arc<Vec<Verdicts>>) {
+        self.0.truncate(MAX_COMPARED - 1);
+        self.0.push_front((key, against));
+    }
+}
+
 #[derive(Template)]
 #[template(path = "compare.html")]
 struct ComparePage {
@@ -197,7 +218,7 @@ struct ComparePage {
     runs: Vec<Of>,
     choice: Choice,
     chosen: Chosen,
-    against: Vec<(String, Vec<Section>, bool)>,
+    against: Arc<Vec<Verdicts>>,
     /// The fields of the choice, as the end of an address.
     query: String,
 }
@@ -220,7 +241,10 @@ async fn turn(site: &Shared, choice: &Choice) -> Result<Option<OwnedSemaphorePer
 pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
     let (choice, rest) = choice(&fields)?;
     let Wanted { filter, after, n } = pages::wanted(&rest)?;
-    let turn = turn(&site, &choice).await?;
+    let (runs, series, view) = (&choice.runs, &choice.series, &choice.view);
+    let key = format!("{runs:?} {series:?} {view:?} {:?}", choice.is_over_ranks);
+    let is_known = lock(&site.compared).get(&key).is_some();
+    let turn = if is_known { None } else { turn(&site, &choice).await? };
     let page = blocking(move || {
         let _turn = turn;
         let (chosen, listed, machines) = site.read(|index| {
@@ -231,11 +255,21 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
         let runs = chosen.runs.iter().cloned().chain(listed.runs.into_iter().filter(other));
         let mut machines: Vec<String> = machines.into_iter().map(|of| of.machine.name).collect();
         machines.dedup();
-        let against = chosen.compare(&site)?.into_iter().map(|of| {
-            let differs = !of.comparison.environment.is_empty();
-            (of.title, comparison_parts(&of.comparison), differs)
-        });
-        let (against, runs, query) = (against.collect(), runs.collect(), query(&fields, &OWN));
+        let known = lock(&site.compared).get(&key);
+        let against = match known {
+            Some(against) => against,
+            None => {
+                let verdicts = |of: Against| {
+                    let differs = !of.comparison.environment.is_empty();
+                    (of.title, comparison_parts(&of.comparison), differs)
+                };
+                let against = chosen.compare(&site)?.into_iter().map(verdicts);
+                let against: Arc<Vec<Verdicts>> = Arc::new(against.collect());
+                lock(&site.compared).keep(key, against.clone());
+                against
+            }
+        };
+        let (runs, query) = (runs.collect(), query(&fields, &OWN));
         Ok(ComparePage { fields, machines, runs, choice, chosen, against, query })
     });
     html(&page.await?)
@@ -330,6 +364,18 @@ mod tests {
         let ids: Vec<String> = (0..11).map(|n| format!("{n:016x}")).collect();
         let many: Vec<(&str, &str)> = ids.iter().map(|id| ("run", &**id)).collect();
         assert_eq!(refusal(&many), "run is there 11 times, expected at most 10");
+    }
+
+    #[test]
+    fn the_latest_comparisons_are_kept() {
+        let mut compared = Compared::default();
+        for number in 0..=MAX_COMPARED {
+            compared
+                .keep(number.to_string(), Arc::new(vec![(number.to_string(), Vec::new(), false)]));
+        }
+        assert_eq!(compared.0.len(), MAX_COMPARED);
+        assert!(compared.get("0").is_none(), "the earliest is gone");
+        assert_eq!(compared.get("7").unwrap()[0].0, "7");
     }
 
     #[test]

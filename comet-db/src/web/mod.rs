@@ -43,6 +43,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use self::compare::Compared;
 use self::metrics::Counters;
 use self::rate::{Peer, Rate};
 use self::routes::{CALLS, PAGES};
@@ -90,6 +91,7 @@ struct Site {
     /// One report at a time: each takes a core and memory for a while.
     reports: Arc<Semaphore>,
     alerts: Mutex<Alerts>,
+    compared: Mutex<Compared>,
     /// Requests of each address that is not this machine's.
     clients: Rate<IpAddr>,
     /// Submissions of each token, by its name.
@@ -117,6 +119,7 @@ impl Site {
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             reports: Arc::new(Semaphore::new(1)),
             alerts: Mutex::default(),
+            compared: Mutex::default(),
             clients: Rate::new(CLIENT[0], CLIENT[1]),
             submitters: Rate::new(SUBMITTER[0], SUBMITTER[1]),
             counters: Counters::default(),
