@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Opens pages of `comet-run report` in a browser and uses them as a reader would.
+# Opens pages of `comet-run report` and of the result database in a browser and uses them as a reader would.
 # Usage: scripts/browser-test.sh [install]     install: only installs what is missing
 # Needs chromium, its driver and selenium for Python; as root on Debian it installs what is missing.
 # Needs axe-core, too, by npm from its registry, or as the file axe.min.js that COMET_AXE names.
-# COMET_RUN names a program to use instead of one built here; screenshots go to COMET_SCREENSHOTS.
+# COMET_RUN names a program with the feature db to use instead of one built here; screenshots go to
+# COMET_SCREENSHOTS.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,7 +39,7 @@ install) exit ;;
 *) fail "usage: scripts/browser-test.sh [install]" ;;
 esac
 if [ -z "${COMET_RUN:-}" ]; then
-    cargo build --locked -p comet-run
+    cargo build --locked -p comet-run --features db
     COMET_RUN="${CARGO_TARGET_DIR:-target}/debug/comet-run"
 fi
 
@@ -56,6 +57,9 @@ export COMET_AXE
 check_pages() { # PAGE...
     timeout 240 "$python" scripts/browser_test.py "$scratch" "$@"
 }
+
+"$COMET_RUN" db demo "$scratch/demo" >/dev/null 2>&1 &
+demo=$!
 
 label='note=<script>alert(1)</script><img src=x onerror=alert(1)>'
 "$COMET_RUN" all -t sim -n 2..8*2 --profile quick --label "$label" \
@@ -77,3 +81,13 @@ wait $standard
 sed 's/"run_id":"0/"run_id":"1/' "$scratch/standard.jsonl" >"$scratch/again.jsonl"
 "$COMET_RUN" report "$scratch/standard.jsonl" "$scratch/again.jsonl" -o "$scratch/two.html"
 check_pages standard two
+
+wait $demo
+"$COMET_RUN" serve "$scratch/demo" --listen 127.0.0.1:0 >"$scratch/address" &
+for _ in {1..100}; do
+    [[ -s $scratch/address ]] && break
+    sleep 0.1
+done
+url=$(sed -n 's/^serving \(.*\)\/$/\1/p' "$scratch/address")
+[[ -n $url ]] || fail "the server does not start"
+timeout 240 "$python" scripts/database_browser.py "$url"
