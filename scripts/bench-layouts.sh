@@ -5,24 +5,27 @@
 #   FAMILY     the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
 #   --pairs N  pairs of launches of each layout, even and at least 10 (default: 10)
 #   --control  hold the C program against itself: the noise of the machine
-#   LAYOUT     contiguous, vector:BLOCK:STRIDE, indexed or struct (default: four of them)
+#   LAYOUT     contiguous, vector:BLOCK:STRIDE, indexed or struct (default: five of them), or copy
 # Rows `pingpong_send_recv` are messages over MPI; rows `pack` are copies into and out of the memory that ranks
-# over shared memory share, on one rank.
+# over shared memory share, on one rank. `copy` holds the loops that pack blocks of 64 bytes, one every 128,
+# against plain copies of as many bytes, both by comet-run: strided blocks bring twice the memory into caches.
 # Needs cargo, a C compiler, python3 and two cores with nothing else to do: look at the load.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-LAYOUTS=(contiguous vector:64:128 vector:8:16 indexed struct)
+LAYOUTS=(contiguous vector:64:128 vector:8:16 indexed struct copy)
 # Whole blocks of all of them.
-SIZES=(192 1536 49152 786432)
+SIZES=(192 1536 49152 786432 3145728)
+COPY_SIZES=(4096 16384 65536 262144 1048576 4194304)
 SAMPLES=100
 REPETITIONS=20
+OPTIONS=(--samples "$SAMPLES" --repetitions "$REPETITIONS" --launches 1 --quiet --format none)
 # Documented by Open MPI for containers, where everything runs as root.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 usage() {
-    sed -n '4,10s/^# //p' "${BASH_SOURCE[0]}" >&2
+    sed -n '4,11s/^# //p' "${BASH_SOURCE[0]}" >&2
     exit 2
 }
 
@@ -38,21 +41,37 @@ launch() {
     timeout 300 "$mpiexec" -n 2 --bind-to core "$@" </dev/null
 }
 
+# Packing and unpacking of one layout, on one rank.
+pack() { # LAYOUT SIZE...
+    local layout=$1 record=$scratch/record.jsonl IFS=,
+    shift
+    rm -f "$record"
+    timeout 300 "$comet" skampi/pack --transport shm --ranks 1 --layout "$layout" --sizes "$*" "${OPTIONS[@]}" \
+        --out "$record"
+    "$comet" show "$record" --format csv
+    rm -f "$record"
+}
+
 launch_c() { # LAYOUT
-    launch "$scratch/mpi-layouts" "$SAMPLES" "$REPETITIONS" "$1" "${SIZES[@]}"
+    if [[ $1 = copy ]]; then
+        pack contiguous "${COPY_SIZES[@]}"
+    else
+        launch "$scratch/mpi-layouts" "$SAMPLES" "$REPETITIONS" "$1" "${SIZES[@]}"
+    fi
 }
 
 launch_comet() { # LAYOUT
+    if [[ $1 = copy ]]; then
+        pack packed:vector:64:128 "${COPY_SIZES[@]}"
+        return
+    fi
     local IFS=, record=$scratch/record.jsonl
-    local options=(--sizes "${SIZES[*]}" --samples "$SAMPLES" --repetitions "$REPETITIONS" --launches 1 --quiet
-        --format none --out "$record")
     rm -f "$record"
-    launch "$comet" skampi/pingpong_send_recv --transport mpi --layout "$1" "${options[@]}"
+    launch "$comet" skampi/pingpong_send_recv --transport mpi --layout "$1" --sizes "${SIZES[*]}" "${OPTIONS[@]}" \
+        --out "$record"
     "$comet" show "$record" --format csv
-    rm -f "$record"
-    timeout 300 "$comet" skampi/pack --transport shm --ranks 1 --layout "packed:$1" "${options[@]}"
     # Without the second head.
-    "$comet" show "$record" --format csv | sed 1d
+    pack "packed:$1" "${SIZES[@]}" | sed 1d
 }
 
 # Launches A B B A again and again, so that no drift of the machine favours a side.
@@ -103,7 +122,11 @@ printf 'machine   %s, %s CPUs, Linux %s\n' \
 printf 'load      %s (1, 5, 15 min) before the start\n' "$load"
 printf 'effort    %s pairs of launches, %s samples of %s operations\n' "$pairs" "$SAMPLES" "$REPETITIONS"
 for layout in "${layouts[@]}"; do
-    printf '\n== %s over %s\n' "$layout" "$family"
+    if [[ $layout = copy ]]; then
+        printf '\n== packed:vector:64:128 beside contiguous, both by comet-run\n'
+    else
+        printf '\n== %s over %s\n' "$layout" "$family"
+    fi
     launch_all "$layout"
     python3 scripts/mpi_fidelity.py "$scratch"/*.csv
 done

@@ -187,21 +187,32 @@ fn copy(blocks: (usize, usize), from: (&[u8], usize), into: (&mut [u8], usize)) 
     }
 }
 
-/// The same for blocks of `N` bytes.
+/// The same for blocks of `N` bytes. One side of a packed message is without gaps, so that its distance is known
+/// before the loop.
 #[inline]
 fn copy_of<const N: usize>(n: usize, from: (&[u8], usize), into: (&mut [u8], usize)) {
-    // One side of a packed message is without gaps, for which the compiler needs no distance.
-    if into.1 == N {
-        let blocks = into.0.as_chunks_mut::<N>().0;
-        for (from, into) in from.0.chunks(from.1).zip(&mut blocks[..n]) {
-            *into = *from.first_chunk().expect("a piece lies in its memory");
-        }
-        return;
+    match (from.1, into.1) {
+        (_, packed) if packed == N => step::<N>(n, from, (into.0, N)),
+        (packed, _) if packed == N => step::<N>(n, (from.0, N), into),
+        _ => step::<N>(n, from, into),
     }
-    for (from, into) in from.0.chunks(from.1).zip(into.0.chunks_mut(into.1)).take(n) {
+}
+
+/// Copies `n` blocks of `N` bytes. Each but the last begins a whole distance, so that the loop looks at no length.
+#[expect(clippy::inline_always, reason = "a distance that the caller knows is one for the loop")]
+#[inline(always)]
+fn step<const N: usize>(n: usize, from: (&[u8], usize), into: (&mut [u8], usize)) {
+    let copy = |from: &[u8], into: &mut [u8]| {
         let into = into.first_chunk_mut::<N>().expect("a piece lies in its memory");
         *into = *from.first_chunk().expect("a piece lies in its memory");
-    }
+    };
+    let (all_from, last_from) = from.0.split_at((n - 1) * from.1);
+    let (all_into, last_into) = into.0.split_at_mut((n - 1) * into.1);
+    all_from
+        .chunks_exact(from.1)
+        .zip(all_into.chunks_exact_mut(into.1))
+        .for_each(|(from, into)| copy(from, into));
+    copy(last_from, last_into);
 }
 
 #[cfg(test)]
