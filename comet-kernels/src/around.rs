@@ -3,9 +3,11 @@
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::transport::Room;
 
 use crate::guarded::Guarded;
+use crate::packed::Wires;
 
 /// A message that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) struct Node<T: Transport> {
     arrivals: Vec<Arrival>,
     buffers: Vec<Guarded<T::Buffer>>,
     arrived_bytes: Vec<Option<usize>>,
+    /// Memory of the messages that go and of those that arrive, where the rank packs.
+    wires: [Wires<T::Buffer>; 2],
     /// Memory of the sets of requests between two rounds.
     sends: Room<T::SendOp<'static>>,
     receives: Room<T::RecvOp<'static>>,
@@ -83,6 +87,7 @@ impl<T: Transport> Node<T> {
             messages: messages.iter().map(|(_, bytes)| guarded(*bytes)).collect::<Result<_>>()?,
             buffers: arrivals.iter().map(|of| guarded(of.bytes)).collect::<Result<_>>()?,
             arrived_bytes: vec![None; arrivals.len()],
+            wires: [Wires::new(cx, messages.len())?, Wires::new(cx, arrivals.len())?],
             sends: Room::of(messages.len()),
             receives: Room::of(arrivals.len()),
             arrivals,
@@ -96,28 +101,42 @@ impl<T: Transport> Node<T> {
     #[inline]
     pub(crate) fn round(&mut self, t: &T, touch: Option<Touch>) -> Result<()> {
         let Self { tag, targets, messages, arrivals, buffers, .. } = self;
-        let Self { arrived_bytes, sends, receives, .. } = self;
+        let rooms = (&mut self.sends, &mut self.receives);
         for message in &mut *messages {
             write(t, touch, message.bytes());
         }
-        t.scope(|s| {
-            let mut incoming = s.requests_in(std::mem::take(receives));
-            let mut outgoing = s.requests_in(std::mem::take(sends));
-            for (arrival, buffer) in arrivals.iter().zip(&mut *buffers) {
-                let source = Source::Rank(arrival.from);
-                incoming.push(s.unblocked_recv(source, *tag, buffer.bytes())?);
-            }
-            for (to, message) in targets.iter().zip(messages) {
-                outgoing.push(s.unblocked_send(*to, *tag, message.bytes())?);
-            }
-            incoming.wait_each_with(&mut outgoing, |number, (status, _)| {
-                arrived_bytes[number] = status.length_from(arrivals[number].from);
-            })?;
-            (*sends, *receives) = (outgoing.into_room()?, incoming.into_room()?);
-            Ok(())
+        let outgoing = targets.iter().zip(messages.iter_mut().map(Guarded::bytes));
+        let incoming = arrivals.iter().zip(buffers.iter_mut().map(Guarded::bytes));
+        let arrived_bytes = &mut self.arrived_bytes;
+        move_all(t, *tag, (outgoing, incoming), rooms, |number, status| {
+            arrived_bytes[number] = status.length_from(arrivals[number].from);
         })?;
         for buffer in buffers {
             read(t, touch, buffer.bytes());
+        }
+        Ok(())
+    }
+
+    /// [`round`](Self::round) of messages that the rank packs before it, and unpacks after it.
+    #[inline]
+    fn round_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
+        if packing.is_direct() {
+            return self.round(t, None);
+        }
+        let Self { tag, targets, messages, arrivals, buffers, wires: [sent, received], .. } = self;
+        let rooms = (&mut self.sends, &mut self.receives);
+        for (message, wire) in messages.iter_mut().zip(sent.all()) {
+            packing.pack_parts(t, message.bytes(), wire)?;
+        }
+        let outgoing = targets.iter().zip(sent.all());
+        let incoming = arrivals.iter().zip(received.all());
+        let arrived_bytes = &mut self.arrived_bytes;
+        move_all(t, *tag, (outgoing, incoming), rooms, |number, status| {
+            let status = packing.whole(status);
+            arrived_bytes[number] = status.length_from(arrivals[number].from);
+        })?;
+        for (buffer, wire) in buffers.iter_mut().zip(received.all()) {
+            packing.unpack_parts(t, wire, buffer.bytes())?;
         }
         Ok(())
     }
@@ -147,6 +166,34 @@ impl<T: Transport> Node<T> {
     }
 }
 
+/// Posts a receive into the buffer of each of `incoming`, then a send of each message of `outgoing`, and waits for
+/// all; shows the status of each that has arrived to `each` by its number.
+#[inline]
+fn move_all<'m, T: Transport>(
+    t: &T,
+    tag: Tag,
+    (outgoing, incoming): (
+        impl Iterator<Item = (&'m Rank, &'m mut [u8])>,
+        impl Iterator<Item = (&'m Arrival, &'m mut [u8])>,
+    ),
+    (sends, receives): (&mut Room<T::SendOp<'static>>, &mut Room<T::RecvOp<'static>>),
+    mut each: impl FnMut(usize, Status),
+) -> Result<()> {
+    t.scope(|s| {
+        let mut arriving = s.requests_in(std::mem::take(receives));
+        let mut leaving = s.requests_in(std::mem::take(sends));
+        for (arrival, buffer) in incoming {
+            arriving.push(s.unblocked_recv(Source::Rank(arrival.from), tag, buffer)?);
+        }
+        for (to, message) in outgoing {
+            leaving.push(s.unblocked_send(*to, tag, message)?);
+        }
+        arriving.wait_each_with(&mut leaving, |number, (status, _)| each(number, status))?;
+        (*sends, *receives) = (leaving.into_room()?, arriving.into_room()?);
+        Ok(())
+    })
+}
+
 /// Messages with test data of each rank and number.
 impl<T: Transport> Operation<T> for Node<T> {
     fn fill(&mut self, seeds: Seeds) {
@@ -167,6 +214,11 @@ impl<T: Transport> Operation<T> for Node<T> {
     #[inline]
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
         self.round(t, Some(touch))
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.round_packed(t, packing)
     }
 
     fn check(&mut self, check: &mut Checker) {

@@ -4,7 +4,6 @@
 use comet_core::collective::algorithm::{self, Algorithm};
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Prepared, Reducer};
-use comet_core::error::TransportError;
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 use comet_core::layout::Packing;
@@ -12,6 +11,7 @@ use comet_core::words::count;
 
 use crate::comet::barrier;
 use crate::guarded::Guarded;
+use crate::packed::PackedCalls;
 use crate::rates;
 
 /// The way in which a collective is carried out: the transport's own, or one of the library.
@@ -120,6 +120,11 @@ pub(crate) const fn shared(
     aliases: &'static [&'static str],
 ) -> Spec {
     Spec { is_shared: true, ..spec(name, Kind::ReduceScatter, form, summary, aliases) }
+}
+
+/// True if the collective of `kind` moves data as it is.
+pub(crate) const fn moves(kind: Kind) -> bool {
+    !matches!(kind, Kind::Barrier) && !kind.is_reduction()
 }
 
 /// Length of a message or of a vector in bytes; 0 of barriers.
@@ -296,15 +301,17 @@ pub(crate) trait Calls<T: Transport> {
     /// The next call with the transport that carries it out, its input and its output.
     fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]);
 
-    /// The next call with the blocks of its input packed before, and those of its output unpacked after it.
+    /// The next call by `run`, with the blocks of its input packed before, and those of its output unpacked after
+    /// it.
     ///
     /// # Errors
     /// If the transport fails.
-    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
-        let _ = packing;
-        let (t, call, buffers) = self.next(t);
-        call.run(t, buffers)
-    }
+    fn run_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()>;
 
     /// Compares the output with what the last call puts there.
     fn check(&mut self, check: &mut Checker);
@@ -357,7 +364,7 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Blocked<C> {
 
     #[inline]
     fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
-        self.0.run_packed(t, packing)
+        self.0.run_packed(t, packing, |t, call, buffers| call.run(t, buffers))
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -385,15 +392,9 @@ pub(crate) struct Part<T: Transport> {
     /// Calls of a proof: other roots, and uneven parts.
     proofs: Vec<Prepared<T>>,
     /// The calls of packed messages, where the rank packs.
-    packed: Option<Packed<T>>,
+    packed: Option<PackedCalls<T>>,
     input: Guarded<T::Buffer>,
     output: Guarded<T::Buffer>,
-}
-
-/// Calls whose messages are in one piece each, and memory for their input and their output.
-struct Packed<T: Transport> {
-    calls: Vec<Prepared<T>>,
-    wires: [T::Buffer; 2],
 }
 
 impl<T: Transport> Part<T> {
@@ -462,21 +463,15 @@ impl<T: Transport> Part<T> {
         };
         let mut input = Guarded::new(cx, longest(Collective::input_bytes))?;
         let mut output = Guarded::new(cx, longest(Collective::output_bytes))?;
-        let mut prepared = |call| prepare(call, by, [input.bytes(), output.bytes()]);
         let packed = cx.packed_bytes().map(|bytes| {
             let packed = case.with(&LENGTH_BYTES, bytes as u64);
             let length = |rank| part_bytes(spec, &packed, rank, n_ranks);
             let all = calls.iter().map(Collective::root);
             let all = all.map(|root| collective(spec, &packed, length, n_ranks).with_root(root));
-            let all: Vec<Collective> = all.collect();
-            let longest = |of: fn(&Collective, Rank, usize) -> usize| {
-                cx.message(all.iter().map(|call| of(call, rank, n_ranks)).max().unwrap_or(0))
-            };
-            let wires = [longest(Collective::input_bytes)?, longest(Collective::output_bytes)?];
-            let calls = all.into_iter().map(&mut prepared).collect::<Result<_>>()?;
-            Ok::<_, TransportError>(Packed { calls, wires })
+            PackedCalls::new(cx, all.collect(), |call, buffers| prepare(call, by, buffers))
         });
         let packed = packed.transpose()?;
+        let mut prepared = |call| prepare(call, by, [input.bytes(), output.bytes()]);
         let calls = calls.into_iter().map(&mut prepared).collect::<Result<_>>()?;
         let proofs = proofs.into_iter().map(prepared).collect::<Result<_>>()?;
         Ok(Self { rank, n_ranks, is_in_place, calls, next: 0, proofs, packed, input, output })
@@ -504,32 +499,22 @@ impl<T: Transport> Calls<T> for Part<T> {
     }
 
     #[inline]
-    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
-        let at = (self.rank, self.n_ranks);
+    fn run_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()> {
         if packing.is_direct() {
             let (t, call, buffers) = self.next(t);
-            return call.run(t, buffers);
+            return run(t, call, buffers);
         }
         let Self { calls, packed: Some(packed), next, input, output, .. } = self else {
             return Ok(());
         };
         let index = turn(next, calls.len());
-        let (call, laid, [sent, received]) =
-            (&mut packed.calls[index], calls[index].call(), &mut packed.wires);
-        let [sent_bytes, received_bytes] = lengths(laid, at);
-        let [of_sent, of_received] = lengths(call.call(), at);
-        let (sent, received) = (&mut sent[..of_sent], &mut received[..of_received]);
-        // A broadcast sends what lies in the place of its output.
-        let is_source = matches!(laid.kind(), Kind::Broadcast) && laid.root() == at.0;
-        packing.pack_parts(t, &input.bytes()[..sent_bytes], sent)?;
-        if is_source {
-            packing.pack_parts(t, &output.bytes()[..received_bytes], received)?;
-        }
-        call.run(t, [&mut *sent, &mut *received])?;
-        if is_source {
-            return Ok(());
-        }
-        packing.unpack_parts(t, received, &mut output.bytes()[..received_bytes])
+        let (laid, buffers) = (calls[index].call(), [input.bytes(), output.bytes()]);
+        packed.run((t, packing), (index, laid), buffers, |call, of| run(t, call, of))
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -564,11 +549,6 @@ fn turn(next: &mut usize, n: usize) -> usize {
     let index = *next;
     *next = if index + 1 == n { 0 } else { index + 1 };
     index
-}
-
-/// Lengths of input and output of the rank `at` of so many, in bytes.
-fn lengths(call: &Collective, (rank, n_ranks): (Rank, usize)) -> [usize; 2] {
-    [call.input_bytes(rank, n_ranks), call.output_bytes(rank, n_ranks)]
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use comet_core::busy::Busy;
 use comet_core::collective::{Kind, Prepared, share};
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::calls::{self, Calls, Part, Spec};
 use crate::comet::barrier;
@@ -73,7 +74,8 @@ pub(crate) trait Started {
         bytes_per_rank: |case, world| calls::bytes_per_rank(&Self::SPEC, case, world),
         messages_per_op: |case, world| calls::messages_per_op(&Self::SPEC, case, world),
         is_movable: !matches!(Self::SPEC.kind, Kind::Barrier),
-        has_layouts: !matches!(Self::SPEC.kind, Kind::Barrier) && !Self::SPEC.kind.is_reduction(),
+        has_layouts: calls::moves(Self::SPEC.kind),
+        is_packed: calls::moves(Self::SPEC.kind),
         ..KernelInfo::collective("osu")
     };
 }
@@ -90,7 +92,7 @@ pub(crate) struct Flight<C> {
 }
 
 /// Starts `call`, does the work in pieces, with a test behind each where there are tests, and waits; `end` is
-/// called at the end of each lap.
+/// called at the end of each lap but the last, which is the caller's.
 #[inline]
 fn fly<T: Transport>(
     t: &T,
@@ -117,9 +119,7 @@ fn fly<T: Transport>(
                 }
             }
         }
-        request.wait()?;
-        end(Lap::Wait);
-        Ok(())
+        request.wait()
     })
 }
 
@@ -158,9 +158,15 @@ impl<C> Flight<C> {
         Ok(Self { parts, calls, busy, n_tests, after: None })
     }
 
-    /// One operation; `end` is called at the end of each lap.
+    /// One operation; `end` is called at the end of each lap. Its first lap packs the messages and its last one
+    /// unpacks them, if the rank does so.
     #[inline]
-    fn run_to<T: Transport>(&mut self, t: &T, end: impl FnMut(Lap)) -> Result<()>
+    fn run_to<T: Transport>(
+        &mut self,
+        t: &T,
+        packing: Option<&mut Packing<'_, T>>,
+        mut end: impl FnMut(Lap),
+    ) -> Result<()>
     where
         C: Calls<T>,
     {
@@ -173,8 +179,16 @@ impl<C> Flight<C> {
             Parts::Call => None,
             Parts::Both | Parts::Laps => Some((busy, *n_tests)),
         };
-        let (t, call, buffers) = calls.next(t);
-        fly(t, call, buffers, work, end)
+        match packing {
+            None => {
+                let (t, call, buffers) = calls.next(t);
+                fly(t, call, buffers, work, &mut end)?;
+            }
+            Some(packing) => calls
+                .run_packed(t, packing, |t, call, buffers| fly(t, call, buffers, work, &mut end))?,
+        }
+        end(Lap::Wait);
+        Ok(())
     }
 }
 
@@ -186,14 +200,32 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.run_to(t, |_| ())
+        self.run_to(t, None, |_| ())
     }
 
     #[inline]
     fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
         match self.parts {
-            Parts::Laps => self.run_to(t, |lap| laps.end(t, lap as usize)),
+            Parts::Laps => self.run_to(t, None, |lap| laps.end(t, lap as usize)),
             _ => self.run(t),
+        }
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.run_to(t, Some(packing), |_| ())
+    }
+
+    #[inline]
+    fn run_packed_in_laps(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        laps: &mut Laps,
+    ) -> Result<()> {
+        match self.parts {
+            Parts::Laps => self.run_to(t, Some(packing), |lap| laps.end(t, lap as usize)),
+            _ => self.run_packed(t, packing),
         }
     }
 

@@ -52,6 +52,7 @@ pub mod model;
 pub mod naive;
 pub mod osu;
 mod overlap;
+mod packed;
 pub mod parkbench;
 mod pattern;
 pub mod patterns;

@@ -284,7 +284,13 @@ fn each_datatype_of_messages_has_a_table() {
             "--layout {word} needs derived datatypes, which only MPI has (start the ranks under MPI, or \
              leave it out)"
         );
-        folder.run(&format!("osu_bw -D {layout}")).code(2).notes(&sentence);
+        folder.run(&format!("osu_bw_persistent -D {layout}")).code(2).notes(&sentence);
+        // Windows of messages and collectives in flight are packed.
+        for program in ["osu_bw", "osu_ialltoall"] {
+            let line = format!("{program} -D {layout} -m 64:64 -i 5 -x 0 --transport=sim");
+            let columns = folder.run(&line).success().stdout;
+            assert!(columns.contains("Transmit Size"), "{columns}");
+        }
     }
     folder.run("osu_latency -D indx:none").code(2).notes("cannot be read: ");
 }

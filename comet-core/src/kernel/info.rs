@@ -272,6 +272,9 @@ pub struct KernelInfo {
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
     pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
+    /// Memory that one rank needs for the packed messages of a case beside one in each direction, in bytes; its
+    /// messages have the length of packed ones.
+    pub packed_bytes_per_rank: fn(&Case, &World<'_>) -> u64,
     /// About the number of messages of one operation, of all ranks, where messages carry it out; the
     /// time of a simulation follows from it.
     pub messages_per_op: fn(&Case, &World<'_>) -> u64,
@@ -319,6 +322,7 @@ impl KernelInfo {
                 None => world.require_ranks(2).and_then(|()| world.require_hops(1)),
             },
             bytes_per_rank: |case, _| case.find(&LENGTH_BYTES).unwrap_or(0).saturating_mul(2),
+            packed_bytes_per_rank: |case, world| (case.info.bytes_per_rank)(case, world),
             messages_per_op: |_, _| 2,
             prepares_each: false,
             is_once: false,

@@ -78,6 +78,21 @@ pub trait Operation<T: Transport> {
         self.run(t)
     }
 
+    /// [`run_packed`](Self::run_packed) with the end of each lap, likewise.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    #[inline]
+    fn run_packed_in_laps(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        laps: &mut Laps,
+    ) -> Result<()> {
+        let _ = laps;
+        self.run_packed(t, packing)
+    }
+
     /// Compares all buffers with what they hold after `check.n_runs()` runs.
     fn check(&mut self, check: &mut Checker);
 
@@ -323,6 +338,11 @@ impl<T: Transport, P: Operation<T>> Operation<T> for Packed<'_, T, P> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.part.run_packed(t, &mut self.packing)
+    }
+
+    #[inline]
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        self.part.run_packed_in_laps(t, &mut self.packing, laps)
     }
 
     #[inline]

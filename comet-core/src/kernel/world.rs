@@ -119,14 +119,15 @@ impl<'a> World<'a> {
     /// Memory that one rank needs for `case`, in bytes: its messages with their gaps, and if it can pack them
     /// those in one piece.
     pub fn bytes_per_rank(&self, case: &Case) -> u64 {
-        let of = |case: &Case| (case.info.bytes_per_rank)(case, self);
-        let Some(blocks) = self.blocks(case) else { return of(case) };
-        let in_memory = of(&case.in_memory(&blocks));
+        let of = case.info.bytes_per_rank;
+        let Some(blocks) = self.blocks(case) else { return of(case, self) };
+        let in_memory = of(&case.in_memory(&blocks), self);
         if !case.info.is_packed {
             return in_memory;
         }
         let data_bytes = blocks.data_bytes() as u64;
-        let packed = of(&case.with(&LENGTH_BYTES, data_bytes));
+        let packed = &case.with(&LENGTH_BYTES, data_bytes);
+        let packed = (case.info.packed_bytes_per_rank)(packed, self);
         in_memory.saturating_add(packed).saturating_add(data_bytes.saturating_mul(2))
     }
 

@@ -41,6 +41,40 @@ impl Side {
         let work = Work::Copy { bytes, piece_bytes, stride_bytes };
         Self { is_direct: is_ours && runs.is_one_piece(), runs, work }
     }
+
+    /// Packs `message` by `library`, or by loops of ours; a simulated machine charges a copy of pieces.
+    #[inline]
+    fn pack<T: Transport>(
+        &self,
+        (t, library): (&T, Option<&T>),
+        message: &[u8],
+        packed: &mut [u8],
+    ) -> Result<()> {
+        match library {
+            Some(laid) => laid.pack(message, packed),
+            None => {
+                t.compute(self.work, || self.runs.pack(message, packed));
+                Ok(())
+            }
+        }
+    }
+
+    /// Unpacks what [`pack`](Self::pack) has packed.
+    #[inline]
+    fn unpack<T: Transport>(
+        &self,
+        (t, library): (&T, Option<&T>),
+        packed: &[u8],
+        place: &mut [u8],
+    ) -> Result<()> {
+        match library {
+            Some(laid) => laid.unpack(packed, place),
+            None => {
+                t.compute(self.work, || self.runs.unpack(packed, place));
+                Ok(())
+            }
+        }
+    }
 }
 
 impl<'a, T: Transport> Packing<'a, T> {
@@ -58,20 +92,17 @@ impl<'a, T: Transport> Packing<'a, T> {
         Ok(Self { library, sent, received, data_bytes, extent_bytes, wires })
     }
 
-    /// Packs the blocks of `message` into the message that is sent, which is returned. A simulated machine charges
-    /// a copy of pieces.
+    /// Packs the blocks of `message` into the message that is sent, which is returned.
     ///
     /// # Errors
     /// If the library does not pack.
     #[inline]
     pub fn outgoing<'b>(&'b mut self, t: &T, message: &'b mut [u8]) -> Result<&'b mut [u8]> {
-        let (wire, Side { runs, work, is_direct }) = (&mut *self.wires[0], &self.sent);
-        match self.library {
-            Some(laid) => laid.pack(message, wire)?,
-            None if *is_direct => return Ok(&mut message[..self.data_bytes]),
-            None => t.compute(*work, || runs.pack(message, wire)),
+        if self.sent.is_direct {
+            return Ok(&mut message[..self.data_bytes]);
         }
-        Ok(wire)
+        self.sent.pack((t, self.library), message, &mut self.wires[0])?;
+        Ok(&mut self.wires[0])
     }
 
     /// The place of a message that arrives for the blocks of `place`.
@@ -103,20 +134,29 @@ impl<'a, T: Transport> Packing<'a, T> {
         ])
     }
 
+    /// Packs the blocks of `message` into a message that another takes the place of, as
+    /// [`unpack`](Self::unpack) finds it.
+    ///
+    /// # Errors
+    /// Those of [`outgoing`](Self::outgoing).
+    #[inline]
+    pub fn in_place<'b>(&'b mut self, t: &T, message: &'b mut [u8]) -> Result<&'b mut [u8]> {
+        if self.is_direct() {
+            return Ok(&mut message[..self.data_bytes]);
+        }
+        self.sent.pack((t, self.library), message, &mut self.wires[1])?;
+        Ok(&mut self.wires[1])
+    }
+
     /// Unpacks what has arrived into the blocks of `place`, whose gaps stay as they are.
     ///
     /// # Errors
     /// If the library does not unpack.
     #[inline]
     pub fn unpack(&mut self, t: &T, place: &mut [u8]) -> Result<()> {
-        let (wire, Side { runs, work, is_direct }) = (&*self.wires[1], &self.received);
-        match self.library {
-            Some(laid) => laid.unpack(wire, place),
-            None if *is_direct => Ok(()),
-            None => {
-                t.compute(*work, || runs.unpack(wire, place));
-                Ok(())
-            }
+        match self.received.is_direct {
+            true => Ok(()),
+            false => self.received.unpack((t, self.library), &self.wires[1], place),
         }
     }
 
@@ -132,13 +172,9 @@ impl<'a, T: Transport> Packing<'a, T> {
     /// If the library does not pack.
     #[inline]
     pub fn pack_parts(&self, t: &T, parts: &[u8], packed: &mut [u8]) -> Result<()> {
-        let Side { runs, work, .. } = &self.sent;
         for (part, packed) in self.parts(parts.len()).zip(packed.chunks_mut(self.data_bytes.max(1)))
         {
-            match self.library {
-                Some(laid) => laid.pack(&parts[part], packed)?,
-                None => t.compute(*work, || runs.pack(&parts[part], packed)),
-            }
+            self.sent.pack((t, self.library), &parts[part], packed)?;
         }
         Ok(())
     }
@@ -149,12 +185,8 @@ impl<'a, T: Transport> Packing<'a, T> {
     /// If the library does not unpack.
     #[inline]
     pub fn unpack_parts(&self, t: &T, packed: &[u8], parts: &mut [u8]) -> Result<()> {
-        let Side { runs, work, .. } = &self.received;
         for (part, packed) in self.parts(parts.len()).zip(packed.chunks(self.data_bytes.max(1))) {
-            match self.library {
-                Some(laid) => laid.unpack(packed, &mut parts[part])?,
-                None => t.compute(*work, || runs.unpack(packed, &mut parts[part])),
-            }
+            self.received.unpack((t, self.library), packed, &mut parts[part])?;
         }
         Ok(())
     }

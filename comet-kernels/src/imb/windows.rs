@@ -26,6 +26,7 @@
 //! buffer and go into one, as in IMB.
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::osu::bibw::{Crossing, Waits};
 use crate::osu::bw::{ANSWER, PlainFlow, Window};
@@ -65,6 +66,8 @@ impl<const N: u64> Windows<N> {
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(N),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes().saturating_mul(N),
         ..KernelInfo::collective("imb")
     };
 }
@@ -109,6 +112,17 @@ impl<T: Transport> Answered<T> {
         let (rank, tag, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
         Ok(Self { crossing, rank, peer, leads, tag, answer, answered_bytes: None })
     }
+
+    /// The answer to a window.
+    #[inline]
+    fn answer(&mut self, t: &T) -> Result<()> {
+        if self.leads {
+            let status = t.blocked_recv(Source::Rank(self.peer), self.tag, &mut self.answer)?;
+            self.answered_bytes = status.length_from(self.peer);
+            return Ok(());
+        }
+        t.blocked_send(self.peer, self.tag, &self.answer)
+    }
 }
 
 impl<T: Transport> Operation<T> for Answered<T> {
@@ -124,12 +138,13 @@ impl<T: Transport> Operation<T> for Answered<T> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         self.crossing.run(t)?;
-        if self.leads {
-            let status = t.blocked_recv(Source::Rank(self.peer), self.tag, &mut self.answer)?;
-            self.answered_bytes = status.length_from(self.peer);
-            return Ok(());
-        }
-        t.blocked_send(self.peer, self.tag, &self.answer)
+        self.answer(t)
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.crossing.run_packed(t, packing)?;
+        self.answer(t)
     }
 
     fn check(&mut self, check: &mut Checker) {

@@ -170,11 +170,6 @@ const fn axes(kind: Kind, works: bool) -> &'static [AxisUse] {
     }
 }
 
-/// True if the collective of `kind` moves data as it is.
-const fn moves(kind: Kind) -> bool {
-    !matches!(kind, Kind::Barrier) && !kind.is_reduction()
-}
-
 /// A series of times of the operation of `kind`, or of work.
 const fn series(kind: Kind, name: &'static str) -> Series {
     match kind {
@@ -208,7 +203,8 @@ impl<const FORM: usize, const INDEX: usize> Pure<FORM, INDEX> {
         bytes_per_rank: |case, world| calls::bytes_per_rank(&ROWS[FORM][INDEX].pure, case, world),
         messages_per_op: |case, world| calls::messages_per_op(&ROWS[FORM][INDEX].pure, case, world),
         is_movable: !matches!(ROWS[FORM][INDEX].pure.kind, Kind::Barrier),
-        has_layouts: moves(ROWS[FORM][INDEX].pure.kind),
+        has_layouts: calls::moves(ROWS[FORM][INDEX].pure.kind),
+        is_packed: calls::moves(ROWS[FORM][INDEX].pure.kind),
         ..KernelInfo::collective(SUITES[FORM])
     };
 }

@@ -26,9 +26,10 @@
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use super::draws::Draws;
-use super::slot::Slot;
+use super::slot::{Beside, Slot};
 use super::{ONE_OF_EACH, SUITE, round};
 
 /// `imb-p2p/corandom`; see the [module](self).
@@ -79,9 +80,13 @@ pub(crate) struct Circling<B> {
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Circling<B> {
     #[inline]
-    fn round<T: Transport<Buffer = B>>(&mut self, t: &T, touch: Option<Touch>) -> Result<()> {
+    fn round<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        beside: &mut Beside<'_, '_, T>,
+    ) -> Result<()> {
         self.ring.draw();
-        self.slot.exchange(t, self.ring.around(self.rank), touch)
+        self.slot.exchange(t, self.ring.around(self.rank), beside)
     }
 }
 
@@ -96,12 +101,17 @@ impl<T: Transport> Operation<T> for Circling<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.round(t, None)
+        self.round(t, &mut Beside::Nothing)
     }
 
     #[inline]
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
-        self.round(t, Some(touch))
+        self.round(t, &mut Beside::Touch(touch))
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.round(t, &mut Beside::Packing(packing))
     }
 
     /// Begins the sequence anew, for the loop that follows.

@@ -58,5 +58,6 @@ const SUITE: KernelInfo = KernelInfo {
     messages_per_op: |_, world| world.n_ranks as u64,
     is_touchable: true,
     has_layouts: true,
+    is_packed: true,
     ..KernelInfo::collective("imb-p2p")
 };

@@ -27,8 +27,9 @@
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
-use super::slot::Slot;
+use super::slot::{Beside, Slot};
 use super::{ONE_OF_EACH, SUITE, round};
 use crate::pattern::Bounce;
 
@@ -69,7 +70,6 @@ impl<T: Transport> Pattern<T> for PingPong {
                 per_op: |_, world| world.n_ranks as f64 / 2.0,
             }])],
         admits: admit,
-        is_packed: true,
         ..SUITE
     };
     type Part = Bounce<T::Buffer>;
@@ -93,12 +93,17 @@ impl<T: Transport> Operation<T> for Crossed<T::Buffer> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.slot.exchange(t, [self.peer; 2], None)
+        self.slot.exchange(t, [self.peer; 2], &mut Beside::Nothing)
     }
 
     #[inline]
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
-        self.slot.exchange(t, [self.peer; 2], Some(touch))
+        self.slot.exchange(t, [self.peer; 2], &mut Beside::Touch(touch))
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.slot.exchange(t, [self.peer; 2], &mut Beside::Packing(packing))
     }
 
     fn check(&mut self, check: &mut Checker) {

@@ -27,9 +27,10 @@
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use super::draws::Draws;
-use super::slot::Slot;
+use super::slot::{Beside, Slot};
 use super::{ONE_OF_EACH, SUITE, round};
 
 /// One of the kernels: messages from the first rank of a pair to the second, or (`BOTH`) both ways.
@@ -60,24 +61,47 @@ impl<B: std::ops::DerefMut<Target = [u8]>, const BOTH: bool> Drawing<B, BOTH> {
         &mut self,
         t: &T,
         pair: [Rank; 2],
-        touch: Option<Touch>,
+        beside: &mut Beside<'_, '_, T>,
     ) -> Result<()> {
         let [first, second] = pair;
         match self.source(pair) {
-            Some(from) if BOTH => self.slot.exchange(t, [from; 2], touch),
-            Some(from) => self.slot.receive(t, from, touch),
-            None if self.rank == first => self.slot.send(t, second, touch),
+            Some(from) if BOTH => self.slot.exchange(t, [from; 2], beside),
+            Some(from) => self.slot.receive(t, from, beside),
+            None if self.rank == first => self.slot.send(t, second, beside),
             None => Ok(()),
         }
     }
 
     #[inline]
-    fn round<T: Transport<Buffer = B>>(&mut self, t: &T, touch: Option<Touch>) -> Result<()> {
+    fn round<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        beside: &mut Beside<'_, '_, T>,
+    ) -> Result<()> {
         for _ in 0..self.n_ranks {
             let pair = self.draws.pair(self.n_ranks);
-            self.step(t, pair, touch)?;
+            self.step(t, pair, beside)?;
         }
         Ok(())
+    }
+
+    /// A round with a check of every message.
+    fn verify_beside<T: Transport<Buffer = B>>(
+        &mut self,
+        t: &T,
+        beside: &mut Beside<'_, '_, T>,
+        check: &mut Checker,
+    ) -> Result<()> {
+        Operation::<T>::fill(self, check.seeds());
+        for _ in 0..self.n_ranks {
+            let pair = self.draws.pair(self.n_ranks);
+            if let Some(from) = self.source(pair) {
+                self.slot.spoil(check.seeds(), from);
+            }
+            self.step(t, pair, beside)?;
+            self.slot.check(check);
+        }
+        Operation::<T>::conclude(self, t)
     }
 }
 
@@ -89,12 +113,17 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Drawing<T::Buffer, BOTH> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        self.round(t, None)
+        self.round(t, &mut Beside::Nothing)
     }
 
     #[inline]
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
-        self.round(t, Some(touch))
+        self.round(t, &mut Beside::Touch(touch))
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.round(t, &mut Beside::Packing(packing))
     }
 
     /// Begins the sequence anew, for the loop that follows.
@@ -108,18 +137,17 @@ impl<T: Transport, const BOTH: bool> Operation<T> for Drawing<T::Buffer, BOTH> {
         self.slot.check(check);
     }
 
-    /// A round with a check of every message.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        Operation::<T>::fill(self, check.seeds());
-        for _ in 0..self.n_ranks {
-            let pair = self.draws.pair(self.n_ranks);
-            if let Some(from) = self.source(pair) {
-                self.slot.spoil(check.seeds(), from);
-            }
-            self.step(t, pair, None)?;
-            self.slot.check(check);
-        }
-        Operation::<T>::conclude(self, t)
+        self.verify_beside(t, &mut Beside::Nothing, check)
+    }
+
+    fn verify_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        check: &mut Checker,
+    ) -> Result<()> {
+        self.verify_beside(t, &mut Beside::Packing(packing), check)
     }
 }
 

@@ -26,6 +26,7 @@
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use super::{ONE_OF_EACH, SUITE, round};
 use crate::around::write;
@@ -97,6 +98,18 @@ impl<T: Transport> Operation<T> for Passing<T> {
     #[inline]
     fn run_touched(&mut self, t: &T, touch: Touch) -> Result<()> {
         self.pass(t, Some(touch))
+    }
+
+    /// The packed message is replaced, and then lies where it was packed.
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        let Self { ring: (from, to), tag, message, room, .. } = self;
+        let (from, message) = (*from, message.bytes());
+        let wire = packing.in_place(t, message)?;
+        let room = &mut room[..wire.len()];
+        let status = t.blocked_exchange_in_place(*to, Source::Rank(from), *tag, wire, room)?;
+        self.arrived_bytes = packing.whole(status).length_from(from);
+        packing.unpack(t, self.message.bytes())
     }
 
     fn check(&mut self, check: &mut Checker) {

@@ -4,9 +4,44 @@ use std::ops::DerefMut;
 
 use comet_core::kernel::Touch;
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::around::{read, write};
 use crate::guarded::Guarded;
+
+/// Work of the rank on its messages between the calls.
+pub(super) enum Beside<'a, 'b, T: Transport> {
+    /// None.
+    Nothing,
+    /// Writes and reads.
+    Touch(Touch),
+    /// Copies of blocks.
+    Packing(&'a mut Packing<'b, T>),
+}
+
+impl<T: Transport> Beside<'_, '_, T> {
+    #[inline]
+    fn touch(&self) -> Option<Touch> {
+        if let Self::Touch(touch) = self { Some(*touch) } else { None }
+    }
+}
+
+/// Posts a receive into `buffer`, sends `message`, and waits for the receive.
+#[inline]
+fn cross<T: Transport>(
+    t: &T,
+    [from, to]: [Rank; 2],
+    tag: Tag,
+    touch: Option<Touch>,
+    [message, buffer]: [&mut [u8]; 2],
+) -> Result<Status> {
+    t.scope(|s| {
+        let receive = s.unblocked_recv(Source::Rank(from), tag, buffer)?;
+        write(t, touch, message);
+        t.blocked_send(to, tag, message)?;
+        Ok(receive.wait()?.0)
+    })
+}
 
 /// A message and a buffer of one length, with canaries about both.
 pub(super) struct Slot<B> {
@@ -42,11 +77,16 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
         &mut self,
         t: &T,
         to: Rank,
-        touch: Option<Touch>,
+        beside: &mut Beside<'_, '_, T>,
     ) -> Result<()> {
-        let message = self.message.bytes();
-        write(t, touch, message);
-        t.blocked_send(to, self.tag, message)
+        let (tag, message) = (self.tag, self.message.bytes());
+        match beside {
+            Beside::Packing(packing) => t.blocked_send(to, tag, packing.outgoing(t, message)?),
+            _ => {
+                write(t, beside.touch(), message);
+                t.blocked_send(to, tag, message)
+            }
+        }
     }
 
     /// Receives the message of `from`.
@@ -55,12 +95,22 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
         &mut self,
         t: &T,
         from: Rank,
-        touch: Option<Touch>,
+        beside: &mut Beside<'_, '_, T>,
     ) -> Result<()> {
-        let buffer = self.buffer.bytes();
-        let status = t.blocked_recv(Source::Rank(from), self.tag, buffer)?;
+        let (source, buffer) = (Source::Rank(from), self.buffer.bytes());
+        let status = match beside {
+            Beside::Packing(packing) => {
+                let status = t.blocked_recv(source, self.tag, packing.incoming(buffer))?;
+                packing.unpack(t, buffer)?;
+                packing.whole(status)
+            }
+            _ => {
+                let status = t.blocked_recv(source, self.tag, buffer)?;
+                read(t, beside.touch(), buffer);
+                status
+            }
+        };
         self.arrived = Some((from, status.length_from(from)));
-        read(t, touch, buffer);
         Ok(())
     }
 
@@ -70,17 +120,23 @@ impl<B: DerefMut<Target = [u8]>> Slot<B> {
         &mut self,
         t: &T,
         [from, to]: [Rank; 2],
-        touch: Option<Touch>,
+        beside: &mut Beside<'_, '_, T>,
     ) -> Result<()> {
-        let Self { tag, message, buffer, .. } = self;
-        let message = message.bytes();
-        let status = t.scope(|s| {
-            let receive = s.unblocked_recv(Source::Rank(from), *tag, buffer.bytes())?;
-            write(t, touch, message);
-            t.blocked_send(to, *tag, message)?;
-            Ok(receive.wait()?.0)
-        })?;
-        read(t, touch, buffer.bytes());
+        let (tag, touch) = (self.tag, beside.touch());
+        let (message, buffer) = (self.message.bytes(), self.buffer.bytes());
+        let status = match beside {
+            Beside::Packing(packing) => {
+                let [out, back] = packing.both(t, message, buffer)?;
+                let status = cross(t, [from, to], tag, None, [out, back])?;
+                packing.unpack(t, buffer)?;
+                packing.whole(status)
+            }
+            _ => {
+                let status = cross(t, [from, to], tag, touch, [message, &mut *buffer])?;
+                read(t, touch, buffer);
+                status
+            }
+        };
         self.arrived = Some((from, status.length_from(from)));
         Ok(())
     }

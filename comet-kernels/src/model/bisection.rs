@@ -72,6 +72,8 @@ impl<T: Transport> Pattern<T> for Bisection {
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes().saturating_mul(2),
         ..KernelInfo::collective("model")
     };
     type Part = Crossing<T>;

@@ -24,10 +24,12 @@
 //! as in OSU without `-b multiple`; a message that only others overwrite is not seen.
 
 use comet_core::kernel::prelude::*;
-use comet_core::transport::{Landing, Room};
+use comet_core::layout::Packing;
+use comet_core::transport::{Landing, Requests, Room};
 
 use super::messages::{Messages, Shape};
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
+use crate::packed::Wires;
 use crate::rates;
 
 /// `osu/bibw`; see the [module](self).
@@ -44,6 +46,30 @@ pub(crate) enum Waits {
     Both,
 }
 
+impl Waits {
+    /// Waits for all, and shows the status of each receive to `each` by its number.
+    #[inline]
+    fn end<'scope, T: Transport>(
+        self,
+        incoming: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
+        outgoing: &mut Requests<'scope, '_, T, T::SendOp<'scope>>,
+        mut each: impl FnMut(usize, Status),
+    ) -> Result<()> {
+        let each = |number: usize, (status, _): (Status, &mut [u8])| each(number, status);
+        match self {
+            Self::Both => incoming.wait_each_with(outgoing, each),
+            Self::SendsFirst => {
+                outgoing.wait_all()?;
+                incoming.wait_each(each)
+            }
+            Self::ReceivesFirst => {
+                incoming.wait_each(each)?;
+                outgoing.wait_all()
+            }
+        }
+    }
+}
+
 /// One side.
 pub(crate) struct Crossing<T: Transport> {
     rank: Rank,
@@ -52,6 +78,8 @@ pub(crate) struct Crossing<T: Transport> {
     waits: Waits,
     messages: Messages<T::Buffer>,
     places: Messages<T::Buffer>,
+    /// Memory of all messages and of all places, where the rank packs.
+    wires: [Wires<T::Buffer>; 2],
     /// Lengths of what arrived from the peer.
     arrived_bytes: Vec<Option<usize>>,
     /// Memory of the sets of requests between two windows.
@@ -73,6 +101,7 @@ impl<T: Transport> Crossing<T> {
             waits,
             messages: Messages::new(cx, shape)?,
             places: Messages::new(cx, shape)?,
+            wires: [Wires::new(cx, window)?, Wires::new(cx, window)?],
             arrived_bytes: vec![None; window],
             sends: Room::of(window),
             receives: Room::of(window),
@@ -104,23 +133,40 @@ impl<T: Transport> Operation<T> for Crossing<T> {
                     outgoing.push(s.unblocked_send(peer, tag, message)?);
                 }
             }
-            let mut note = |number: usize, (status, _): (Status, &mut [u8])| {
+            let note = |number: usize, status: Status| {
                 arrived_bytes[number] = status.length_from(peer);
             };
-            match waits {
-                Waits::Both => incoming.wait_each_with(&mut outgoing, note)?,
-                Waits::SendsFirst => {
-                    outgoing.wait_all()?;
-                    incoming.wait_each(note)?;
-                }
-                Waits::ReceivesFirst => {
-                    incoming.wait_each(&mut note)?;
-                    outgoing.wait_all()?;
-                }
-            }
+            waits.end(&mut incoming, &mut outgoing, note)?;
             (*sends, *receives) = (outgoing.into_room()?, incoming.into_room()?);
             Ok(())
         })
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        if packing.is_direct() {
+            return self.run(t);
+        }
+        let Self { peer, tag, waits, messages, places, arrived_bytes, sends, receives, .. } = self;
+        let (peer, tag, packing, [sent, received]) = (*peer, *tag, &*packing, &mut self.wires);
+        t.scope(|s| {
+            let mut incoming = s.requests_in(std::mem::take(receives));
+            let mut outgoing = s.requests_in(std::mem::take(sends));
+            for wire in received.all() {
+                incoming.push(s.unblocked_recv(Source::Rank(peer), tag, wire)?);
+            }
+            messages.pack((t, packing), sent.all(), |wire| {
+                outgoing.push(s.unblocked_send(peer, tag, wire)?);
+                Ok(())
+            })?;
+            let note = |number: usize, status: Status| {
+                arrived_bytes[number] = packing.whole(status).length_from(peer);
+            };
+            waits.end(&mut incoming, &mut outgoing, note)?;
+            (*sends, *receives) = (outgoing.into_room()?, incoming.into_room()?);
+            Ok(())
+        })?;
+        places.unpack((t, packing), received.all())
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -143,6 +189,8 @@ impl<T: Transport> Pattern<T> for Bibw {
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(2),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes().saturating_mul(2),
         ..KernelInfo::pair("osu")
     };
     type Part = Crossing<T>;

@@ -62,6 +62,7 @@ impl<T: Transport> Pattern<T> for BibwPersistent {
         file: include_str!("bibw_persistent.rs"),
         summary: "Windows of prepared messages in both directions at once",
         aliases: &["OSU:osu_bibw_persistent"],
+        is_packed: false,
         ..<Bibw as Pattern<T>>::INFO
     };
     type Part = Crossing<T>;

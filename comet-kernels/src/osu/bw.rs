@@ -26,10 +26,12 @@
 use std::marker::PhantomData;
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::transport::{Landing, Requests, Room};
 
 use super::messages::{Flow, Messages, Shape};
 use crate::axes::{OF_WINDOWS, ONE_BUFFER, WINDOW_OF_OSU};
+use crate::packed::Wires;
 use crate::rates;
 
 /// `osu/bw`; see the [module](self).
@@ -69,6 +71,18 @@ impl<F> Window<F> {
         let (rank, back, answer) = (cx.rank(), cx.tag(1), [0; ANSWER]);
         Ok(Self { rank, peer, is_sender, back, flow, answer, answered_bytes: None })
     }
+
+    /// The answer to a window.
+    #[inline]
+    fn answer<T: Transport>(&mut self, t: &T) -> Result<()> {
+        let Self { peer, back, answer, .. } = self;
+        if self.is_sender {
+            let status = t.blocked_recv(Source::Rank(*peer), *back, answer)?;
+            self.answered_bytes = status.length_from(*peer);
+            return Ok(());
+        }
+        t.blocked_send(*peer, *back, answer)
+    }
 }
 
 impl<T: Transport, F: Flow<T>> Operation<T> for Window<F> {
@@ -85,14 +99,14 @@ impl<T: Transport, F: Flow<T>> Operation<T> for Window<F> {
 
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
-        let (peer, back) = (self.peer, self.back);
         self.flow.run(t)?;
-        if self.is_sender {
-            let status = t.blocked_recv(Source::Rank(peer), back, &mut self.answer)?;
-            self.answered_bytes = status.length_from(peer);
-            return Ok(());
-        }
-        t.blocked_send(peer, back, &self.answer)
+        self.answer(t)
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &mut Packing<'_, T>) -> Result<()> {
+        self.flow.run_packed(t, packing)?;
+        self.answer(t)
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -138,6 +152,8 @@ pub(crate) struct PlainFlow<T: Transport, E = Together> {
     tag: Tag,
     is_sender: bool,
     messages: Messages<T::Buffer>,
+    /// Memory of all messages, where the rank packs.
+    wires: Wires<T::Buffer>,
     /// Lengths of what arrived from the peer.
     arrived_bytes: Vec<Option<usize>>,
     /// Memory of the sets of requests between two windows.
@@ -161,6 +177,39 @@ impl<T: Transport, E: Ending> PlainFlow<T, E> {
             *sends = pending.into_room()?;
             Ok(())
         })
+    }
+
+    /// Packs and sends one message after the other, and waits for all.
+    #[inline]
+    fn send_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
+        let Self { peer, tag, messages, wires, sends, .. } = self;
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(sends));
+            messages.pack((t, packing), wires.all(), |wire| {
+                pending.push(s.unblocked_send(*peer, *tag, wire)?);
+                Ok(())
+            })?;
+            *sends = pending.into_room()?;
+            Ok(())
+        })
+    }
+
+    /// Receives a window in one piece each, and unpacks it.
+    #[inline]
+    fn receive_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
+        let Self { peer, tag, messages, wires, arrived_bytes, receives, .. } = self;
+        t.scope(|s| {
+            let mut pending = s.requests_in(std::mem::take(receives));
+            for wire in wires.all() {
+                pending.push(s.unblocked_recv(Source::Rank(*peer), *tag, wire)?);
+            }
+            E::end(&mut pending, |number, status| {
+                arrived_bytes[number] = packing.whole(status).length_from(*peer);
+            })?;
+            *receives = pending.into_room()?;
+            Ok(())
+        })?;
+        messages.unpack((t, packing), wires.all())
     }
 
     /// Receives a window into its places.
@@ -199,6 +248,7 @@ impl<T: Transport, E: Ending> Flow<T> for PlainFlow<T, E> {
             tag,
             is_sender,
             messages: Messages::new(cx, shape)?,
+            wires: Wires::new(cx, window)?,
             arrived_bytes: vec![None; window],
             sends: Room::of(window),
             receives: Room::of(window),
@@ -213,6 +263,15 @@ impl<T: Transport, E: Ending> Flow<T> for PlainFlow<T, E> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         if self.is_sender { self.send(t) } else { self.receive(t) }
+    }
+
+    #[inline]
+    fn run_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
+        match self.is_sender {
+            _ if packing.is_direct() => self.run(t),
+            true => self.send_packed(t, packing),
+            false => self.receive_packed(t, packing),
+        }
     }
 
     fn check_lengths(&self, check: &mut Checker, peer: Rank) {
@@ -233,6 +292,8 @@ impl<T: Transport> Pattern<T> for Bw {
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes(),
         ..KernelInfo::pair("osu")
     };
     type Part = Window<PlainFlow<T>>;

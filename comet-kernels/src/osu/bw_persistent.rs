@@ -40,6 +40,7 @@ impl<T: Transport> Pattern<T> for BwPersistent {
         file: include_str!("bw_persistent.rs"),
         summary: "Windows of prepared messages in one direction, each with a short answer",
         aliases: &["OSU:osu_bw_persistent"],
+        is_packed: false,
         ..<Bw as Pattern<T>>::INFO
     };
     type Part = Window<PreparedFlow<T>>;

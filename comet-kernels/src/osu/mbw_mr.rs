@@ -53,6 +53,8 @@ impl<T: Transport> Pattern<T> for MbwMr {
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes(),
         ..KernelInfo::pair("osu")
     };
     type Part = Window<PlainFlow<T>>;

@@ -1,6 +1,7 @@
 //! The messages of a window with their buffers: one buffer for all, or one for each; and the ways to move them.
 
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 
 use crate::axes::WINDOW_BUFFERS;
 
@@ -44,6 +45,11 @@ impl Shape {
     pub(crate) fn bytes(self) -> u64 {
         (self.n_buffers as u64).saturating_mul(self.length_bytes as u64)
     }
+
+    /// Memory of the packed messages on one side, of which each has its own, in bytes.
+    pub(crate) fn packed_bytes(self) -> u64 {
+        (self.n_messages as u64).saturating_mul(self.length_bytes as u64)
+    }
 }
 
 /// The messages of a window in one direction, on one side.
@@ -63,6 +69,40 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
         let Shape { n_messages, length_bytes, n_buffers } = shape;
         let buffers = (0..n_buffers).map(|_| cx.message(length_bytes)).collect::<Result<_>>()?;
         Ok(Self { buffers, n_of_each: n_messages / n_buffers.max(1) })
+    }
+
+    /// Packs all messages into `wires`, each into its own, and shows it to `each`.
+    ///
+    /// # Errors
+    /// If the library does not pack, or that of `each`.
+    #[inline]
+    pub(crate) fn pack<'w, T: Transport<Buffer = B>>(
+        &self,
+        (t, packing): (&T, &Packing<'_, T>),
+        wires: impl Iterator<Item = &'w mut [u8]>,
+        mut each: impl FnMut(&'w mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        for (number, wire) in wires.enumerate() {
+            packing.pack_parts(t, &self.buffers[number / self.n_of_each], wire)?;
+            each(wire)?;
+        }
+        Ok(())
+    }
+
+    /// Unpacks all messages from `wires`.
+    ///
+    /// # Errors
+    /// If the library does not unpack.
+    #[inline]
+    pub(crate) fn unpack<'w, T: Transport<Buffer = B>>(
+        &mut self,
+        (t, packing): (&T, &Packing<'_, T>),
+        wires: impl Iterator<Item = &'w mut [u8]>,
+    ) -> Result<()> {
+        for (number, wire) in wires.enumerate() {
+            packing.unpack_parts(t, wire, &mut self.buffers[number / self.n_of_each])?;
+        }
+        Ok(())
     }
 
     /// The buffers, with the number of the stream of each: 1 is that of answers.
@@ -127,6 +167,15 @@ pub(crate) trait Flow<T: Transport>: Sized {
     /// # Errors
     /// If the transport fails.
     fn run(&mut self, t: &T) -> Result<()>;
+
+    /// The same with messages that the rank packs before it sends them, and unpacks once all have arrived.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
+        let _ = packing;
+        self.run(t)
+    }
 
     /// Checks the lengths of the last messages from `peer`, where they are known.
     fn check_lengths(&self, check: &mut Checker, peer: Rank);

@@ -37,6 +37,7 @@ use comet_core::collective::algorithm::Algorithm;
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Graph, Kind, Neighbours, Parts, Prepared};
 use comet_core::kernel::prelude::*;
+use comet_core::layout::Packing;
 use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_core::words::count;
 
@@ -46,6 +47,7 @@ use crate::calls::{
     BY_ALGORITHM, Blocked, Calls, Spec, admit_layout, algorithm, prove_one, spec, whole,
 };
 use crate::guarded::Guarded;
+use crate::packed::PackedCalls;
 
 /// Number of dimensions of the torus on which ranks have neighbours.
 pub static DIMENSIONS: Axis =
@@ -187,6 +189,8 @@ pub(crate) struct Part<T: Transport> {
     call: Prepared<T>,
     /// A call with uneven parts.
     proof: Option<Prepared<T>>,
+    /// The call of packed messages, where the rank packs.
+    packed: Option<PackedCalls<T>>,
     input: Guarded<T::Buffer>,
     output: Guarded<T::Buffer>,
 }
@@ -218,9 +222,14 @@ impl<T: Transport> Part<T> {
             Even => None,
             _ => Some(prepared(collective(spec, case, &neighbours, rank, shorter))?),
         };
+        let packed = cx.packed_bytes().map(|bytes| {
+            let call = collective(spec, case, &neighbours, rank, |_, _| bytes);
+            PackedCalls::new(cx, vec![call], |call, _| prepared(call))
+        });
+        let packed = packed.transpose()?;
         let input = Guarded::new(cx, call.call().input_bytes(rank, n_ranks))?;
         let output = Guarded::new(cx, call.call().output_bytes(rank, n_ranks))?;
-        Ok(Self { at: (rank, n_ranks), graph, call, proof, input, output })
+        Ok(Self { at: (rank, n_ranks), graph, call, proof, packed, input, output })
     }
 }
 
@@ -233,6 +242,24 @@ impl<T: Transport> Calls<T> for Part<T> {
     fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]) {
         let Self { graph, call, input, output, .. } = self;
         (graph.as_ref().unwrap_or(t), call, [input.bytes(), output.bytes()])
+    }
+
+    #[inline]
+    fn run_packed(
+        &mut self,
+        t: &T,
+        packing: &mut Packing<'_, T>,
+        run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()> {
+        if packing.is_direct() {
+            let (t, call, buffers) = self.next(t);
+            return run(t, call, buffers);
+        }
+        let Self { graph, call, packed: Some(packed), input, output, .. } = self else {
+            return Ok(());
+        };
+        let (t, buffers) = (graph.as_ref().unwrap_or(t), [input.bytes(), output.bytes()]);
+        packed.run((t, packing), (0, call.call()), buffers, |call, of| run(t, call, of))
     }
 
     fn check(&mut self, check: &mut Checker) {
@@ -278,6 +305,7 @@ pub(super) trait Facts {
             (world.n_ranks as u64).saturating_mul(n_neighbours(case, world))
         },
         has_layouts: true,
+        is_packed: true,
         ..KernelInfo::collective("osu")
     };
 

@@ -126,6 +126,8 @@ impl<T: Transport, W: Named> Pattern<T> for Completion<W> {
         admits: |case, world| Shape::admit(case, world).and_then(|()| world.require_hops(1)),
         bytes_per_rank: |case, _| Shape::of(case).bytes(),
         has_layouts: true,
+        is_packed: true,
+        packed_bytes_per_rank: |case, _| Shape::of(case).packed_bytes(),
         ..SUITE
     };
     type Part = Window<PlainFlow<T, UntilNone<W>>>;

@@ -187,6 +187,7 @@ impl<T: Transport> Pattern<T> for Replaced {
             (SUITE.admits)(case, world).and_then(|()| world.require_one_layout(case))
         },
         has_layouts: true,
+        is_packed: true,
         ..FAMILY
     };
     type Part = Passing<T>;
