@@ -5,7 +5,7 @@ use comet_core::kernel::Axis;
 use serde_json::{Map, Value, json};
 
 use super::keys::{Keys, OF_STOP, VARY};
-use super::{FORMAT, VARIED};
+use super::{FORMAT, VARIED, layouts};
 use crate::catalogue;
 use crate::selection;
 
@@ -15,6 +15,7 @@ pub(crate) fn schema() -> Value {
     let options = keys.options();
     let mut settings: Map<String, Value> =
         options.iter().map(|(key, arg)| (key.clone(), option(arg))).collect();
+    settings.insert(layouts::KEY.into(), of_layouts(options.get(layouts::KEY)));
     for (name, axis) in catalogue::axes() {
         settings.insert(name.to_owned(), of_axis(axis));
     }
@@ -105,6 +106,17 @@ fn option(arg: &Arg) -> Value {
     schema
 }
 
+/// A layout, or a list of layouts and of pairs of the one that is sent and the one that is received.
+fn of_layouts(arg: Option<&&Arg>) -> Value {
+    let layout = json!({ "type": "string" });
+    let pair = json!({ "type": "array", "items": layout, "minItems": 2, "maxItems": 2 });
+    let help = arg.and_then(|arg| arg.get_help()).map(ToString::to_string).unwrap_or_default();
+    json!({
+        "description": help,
+        "anyOf": [layout, { "type": "array", "items": { "anyOf": [layout, pair] } }],
+    })
+}
+
 /// The values of an axis.
 fn of_axis(axis: &Axis) -> Value {
     let one = match axis.labels {
@@ -122,6 +134,81 @@ fn of_axis(axis: &Axis) -> Value {
 mod tests {
     use super::*;
     use crate::suite::builtin;
+
+    /// True if `schema` admits `value`, by the keywords that the schema of suite files has.
+    fn admits(schema: &Value, value: &Value) -> bool {
+        let is_of = |name: &Value| match name.as_str().unwrap() {
+            "string" => value.is_string(),
+            "number" => value.is_number(),
+            "integer" => value.is_i64(),
+            "boolean" => value.is_boolean(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            other => panic!("no type {other}"),
+        };
+        let n_items = value.as_array().map_or(0, Vec::len) as u64;
+        schema.as_object().unwrap().iter().all(|(keyword, of)| match keyword.as_str() {
+            "$schema" | "title" | "description" => true,
+            "type" => of.as_array().map_or_else(|| is_of(of), |names| names.iter().any(is_of)),
+            "enum" => of.as_array().unwrap().contains(value),
+            "const" => of == value,
+            "anyOf" => of.as_array().unwrap().iter().any(|of| admits(of, value)),
+            "pattern" => value.as_str().is_none_or(|text| text.contains(of.as_str().unwrap())),
+            "items" => value.as_array().is_none_or(|all| all.iter().all(|item| admits(of, item))),
+            "minItems" => n_items >= of.as_u64().unwrap(),
+            "maxItems" => n_items <= of.as_u64().unwrap(),
+            "required" => {
+                of.as_array().unwrap().iter().all(|key| !value[key.as_str().unwrap()].is_null())
+            }
+            "properties" => of
+                .as_object()
+                .unwrap()
+                .iter()
+                .all(|(key, of)| value.get(key).is_none_or(|value| admits(of, value))),
+            "additionalProperties" => value.as_object().is_none_or(|members| {
+                let others =
+                    members.iter().filter(|(key, _)| schema["properties"].get(key).is_none());
+                others.clone().all(|(_, value)| of.as_bool().unwrap_or_else(|| admits(of, value)))
+            }),
+            other => panic!("no keyword {other}"),
+        })
+    }
+
+    fn json_of(text: &str) -> Value {
+        serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn every_built_in_file_is_of_the_schema() {
+        let schema = schema();
+        for name in builtin::names() {
+            assert!(admits(&schema, &json_of(builtin::text(name).unwrap())), "{name}");
+        }
+    }
+
+    #[test]
+    fn layouts_are_what_the_parser_reads() {
+        let schema = schema();
+        for (value, expected) in [
+            ("'vector:1:2'", true),
+            ("['contiguous', 'packed:vector:1:2']", true),
+            ("['contiguous', ['column', 'contiguous'], 'packed:column']", true),
+            ("[['contiguous']]", false),
+            ("[['contiguous', 'struct', 'indexed']]", false),
+            ("[[['contiguous', 'struct'], 'indexed']]", false),
+            ("{ sent = 'contiguous', received = 'struct' }", false),
+        ] {
+            for table in ["[defaults]", "[[measure]]\nkernel = 'echo'"] {
+                let text = format!("{table}\nlayout = {value}\n");
+                assert_eq!(admits(&schema, &json_of(&text)), expected, "{text}");
+                assert_eq!(crate::suite::table::read("a", &text).is_ok(), expected, "{text}");
+            }
+        }
+        // Of other keys none is of pairs.
+        let text = "[defaults]\nlength_bytes = [['8', '64']]\n";
+        assert!(!admits(&schema, &json_of(text)));
+        assert!(crate::suite::table::read("a", text).is_err());
+    }
 
     #[test]
     fn the_keys_of_every_built_in_file_are_in_the_schema() {

@@ -117,7 +117,7 @@ pub(super) fn read(file: &str, text: &str) -> anyhow::Result<Tables> {
             "layout" => tables.layout = reader.table(value)?,
             "measure" => tables.measure = reader.entries(value)?,
             _ if HEAD.contains(&name) => {
-                tables.head.insert(name.to_owned(), reader.item(value)?);
+                tables.head.insert(name.to_owned(), reader.item(name, value)?);
             }
             _ => {
                 let known = HEAD.into_iter().chain(TABLES);
@@ -146,7 +146,7 @@ impl Reader<'_> {
         };
         let item = |(key, value): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
             let key: &Spanned<toml::de::DeString<'_>> = key;
-            Ok((key.get_ref().to_string(), self.item(value)?))
+            Ok((key.get_ref().to_string(), self.item(key.get_ref(), value)?))
         };
         table.iter().map(item).collect()
     }
@@ -160,11 +160,14 @@ impl Reader<'_> {
         entries.iter().map(entry).collect()
     }
 
-    fn item(&self, value: &Spanned<DeValue<'_>>) -> anyhow::Result<Item> {
+    fn item(&self, key: &str, value: &Spanned<DeValue<'_>>) -> anyhow::Result<Item> {
         let place = self.place(&value.span());
         let values = match value.get_ref() {
             DeValue::Array(members) => {
-                let text = |member: &Spanned<DeValue<'_>>| self.member(member);
+                let text = |member: &Spanned<DeValue<'_>>| match key {
+                    layouts::KEY => self.layout(member),
+                    _ => self.text(member),
+                };
                 members.iter().map(text).collect::<anyhow::Result<_>>()?
             }
             _ => vec![self.text(value)?],
@@ -172,8 +175,8 @@ impl Reader<'_> {
         Ok(Item { place, values })
     }
 
-    /// A member of a list: a text, or a pair of layouts, `[SENT, RECEIVED]`.
-    fn member(&self, value: &Spanned<DeValue<'_>>) -> anyhow::Result<String> {
+    /// A member of a list of layouts: a text, or a pair of them, `[SENT, RECEIVED]`.
+    fn layout(&self, value: &Spanned<DeValue<'_>>) -> anyhow::Result<String> {
         match value.get_ref() {
             DeValue::Array(pair) if pair.len() == 2 => {
                 let texts = pair.iter().map(|layout| self.text(layout));
