@@ -61,6 +61,10 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("win_fence_close", "fence, put to itself fence, none after"),
         ("win_complete", "rank 0 start, put to all rank 0 complete others delay, wait"),
         ("put_dedicated", "rank 0 start, rank 1 post rank 0 put, complete rank 1 wait"),
+        (
+            "accumulate_dedicated",
+            "rank 0 start, rank 1 post rank 0 accumulate, complete rank 1 wait",
+        ),
     ] {
         let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
         let page: Vec<&str> = page.split_whitespace().collect();
@@ -75,7 +79,7 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 48, "{kernels:?}");
+        assert_eq!(kernels.len(), 49, "{kernels:?}");
     }
 }
 

@@ -82,6 +82,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(OneSided::<11>),
             &Timed(OneSided::<12>),
             &Timed(OneSided::<13>),
+            &Timed(OneSided::<14>),
         ]
     }
 }

@@ -19,6 +19,7 @@
 //!   put_fence            fences                      rank 0 put; fence
 //!   put_dedicated        rank 0 start, rank 1 post   rank 0 put, complete   rank 1 wait
 //!   put_passive          rank 0 locks rank 1         rank 0 put, unlock
+//!   accumulate_dedicated rank 0 start, rank 1 post   rank 0 accumulate, complete   rank 1 wait
 //!   pingpong_put         fences                      rank 0 put; fence; rank 1 put; fence
 //! ```
 //! **Timed** (all ranks, started together; rank 0 alone in `win_start`, `win_complete`, `win_wait`,
@@ -32,19 +33,24 @@
 //! **Rate**: none.
 //!
 //! **Parameters**: `length_bytes` of each put, of up to 4 B of which those to itself are, and of
-//! the part of a rank; `delay_us` of the other ranks, which are busy in between.
+//! the part of a rank; `delay_us` of the other ranks, which are busy in between; `element` and
+//! `operator` of an accumulation.
 //!
-//! **Verified by**: contents of every part that is put to, over spoiled bytes; canaries on both sides.
+//! **Verified by**: contents of every part that is put to, over spoiled bytes; every element of what is
+//! accumulated; canaries on both sides.
 //!
 //! **Caution**: a call that returns need not have waited for anything: a put may be under way, and an
 //! access begin with its first transfer.
 
 use comet_core::busy::Busy;
+use comet_core::collective::Reducer;
+use comet_core::collective::data::{combined_operands, fill_operand};
 use comet_core::kernel::prelude::*;
 use comet_core::window::{Fence, Lock, Memory, Peers};
 
 use super::delayed::DELAY_US;
 use crate::axes::DOUBLING;
+use crate::calls::{BY_ELEMENT, BY_OPERATOR, VECTORS, reducer};
 use crate::window::{Blocks, bytes_of_blocks};
 
 /// A call, with what goes before and after.
@@ -64,11 +70,12 @@ pub(crate) enum Call {
     PutDedicated,
     PutPassive,
     PingPong,
+    Accumulate,
 }
 
 impl Call {
     /// Every call, in the order of [`SPECS`].
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Create,
         Self::Free,
         Self::FenceOpen,
@@ -83,6 +90,7 @@ impl Call {
         Self::PutDedicated,
         Self::PutPassive,
         Self::PingPong,
+        Self::Accumulate,
     ];
 
     const fn of(index: usize) -> Self {
@@ -91,8 +99,8 @@ impl Call {
 
     /// True if it is one of two ranks.
     const fn is_of_pair(self) -> bool {
-        use Call::{PingPong, Put, PutDedicated, PutFence, PutPassive};
-        matches!(self, Put | PutFence | PutDedicated | PutPassive | PingPong)
+        use Call::{Accumulate, PingPong, Put, PutDedicated, PutFence, PutPassive};
+        matches!(self, Put | PutFence | PutDedicated | PutPassive | PingPong | Accumulate)
     }
 
     /// True if ranks put data that are looked at.
@@ -139,7 +147,7 @@ impl Call {
 type Named = (&'static str, &'static str, &'static [&'static str]);
 
 #[rustfmt::skip] // One kernel a line.
-const SPECS: [Named; 14] = [
+const SPECS: [Named; 15] = [
     ("win_create", "A window of all ranks is made", &["SKaMPI:Win_create"]),
     ("win_free", "A window of all ranks is ended", &["SKaMPI:Win_free"]),
     ("win_fence_open", "A fence before which nothing goes", &["SKaMPI:Win_fence_open"]),
@@ -154,6 +162,7 @@ const SPECS: [Named; 14] = [
     ("put_dedicated", "A put and the end of its access", &["SKaMPI:Put_dedicated"]),
     ("put_passive", "A put and the end of its lock", &["SKaMPI:Put_passive"]),
     ("pingpong_put", "Puts there and back, a fence after each", &["SKaMPI:Pingpong_Put_Put"]),
+    ("accumulate_dedicated", "An accumulation and the end of its access", &["SKaMPI:Accumulate"]),
 ];
 
 /// Bytes of a put of a rank to itself.
@@ -165,6 +174,8 @@ pub(crate) struct OneSided<const INDEX: usize>;
 /// One rank's side of the epochs of a call.
 pub(crate) struct Side<T: Transport> {
     call: Call,
+    /// Elements of an accumulation, and the operator on them.
+    by: Reducer,
     blocks: Blocks<T>,
     /// The other ranks of an access.
     peers: Option<Peers<T>>,
@@ -192,7 +203,10 @@ impl<T: Transport> Side<T> {
         let Self { blocks, targets, .. } = self;
         for target in targets {
             let place = blocks.of(*target, self.index(blocks.rank()));
-            blocks.window().put(blocks.own(0), place)?;
+            match self.call {
+                Call::Accumulate => blocks.window().accumulate(blocks.own(0), place, self.by)?,
+                _ => blocks.window().put(blocks.own(0), place)?,
+            }
         }
         Ok(())
     }
@@ -231,8 +245,10 @@ impl<T: Transport> Side<T> {
                 self.start()?;
                 self.put()?;
             }
-            Call::PutDedicated if leads => self.start()?,
-            Call::Start | Call::Complete | Call::Wait | Call::PutDedicated => self.post()?,
+            Call::PutDedicated | Call::Accumulate if leads => self.start()?,
+            Call::Start | Call::Complete | Call::Wait | Call::PutDedicated | Call::Accumulate => {
+                self.post()?;
+            }
         }
         self.is_ready = true;
         Ok(())
@@ -288,11 +304,11 @@ impl<T: Transport> Side<T> {
                 self.put()?;
                 self.fence(Fence::Last)
             }
-            Call::PutDedicated if leads => {
+            Call::PutDedicated | Call::Accumulate if leads => {
                 self.put()?;
                 self.blocks.window().complete()
             }
-            Call::PutDedicated => self.wait(),
+            Call::PutDedicated | Call::Accumulate => self.wait(),
             Call::PutPassive if leads => {
                 self.put()?;
                 self.blocks.window().unlock(1)
@@ -315,6 +331,12 @@ impl<T: Transport> Side<T> {
 impl<T: Transport> Operation<T> for Side<T> {
     fn fill(&mut self, seeds: Seeds) {
         self.delay.iter_mut().for_each(Busy::reset);
+        if self.call == Call::Accumulate {
+            let (by, rank) = (self.by, self.blocks.rank());
+            fill_operand(by, rank, self.blocks.origin(0));
+            self.blocks.write(0, |part| fill_operand(by, rank, part));
+            return;
+        }
         let own = seeds.of(1, self.blocks.rank());
         pattern::fill(self.blocks.origin(0), own);
         for origin in self.origins.clone() {
@@ -354,7 +376,14 @@ impl<T: Transport> Operation<T> for Side<T> {
         let seeds = check.seeds();
         for origin in self.origins.clone() {
             let (index, what) = (self.index(origin), format!("what rank {origin} has put"));
-            check.message(&mut self.blocks.read(index), seeds.of(1, origin), what);
+            let mut found = self.blocks.read(index);
+            if self.call == Call::Accumulate {
+                let (rank, others) = (self.blocks.rank(), origin..origin + 1);
+                let sum = combined_operands(self.by, rank, others, check.n_runs(), &found);
+                check.bytes(&mut found, &sum, &what);
+                continue;
+            }
+            check.message(&mut found, seeds.of(1, origin), what);
         }
         self.blocks.check(check);
     }
@@ -371,9 +400,14 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
         summary: SPECS[INDEX].1,
         aliases: SPECS[INDEX].2,
         class: if Call::of(INDEX).moves() { Class::Collective } else { Class::Synchronisation },
-        axes: match Call::of(INDEX).has_delay() {
-            true => const { &[AxisUse::of(&DELAY_US, "0"), DOUBLING] },
-            false => const { &[DOUBLING] },
+        axes: match Call::of(INDEX) {
+            Call::Accumulate => const { &[BY_ELEMENT, BY_OPERATOR, VECTORS] },
+            call if call.has_delay() => const { &[AxisUse::of(&DELAY_US, "0"), DOUBLING] },
+            _ => const { &[DOUBLING] },
+        },
+        admits: match Call::of(INDEX) {
+            Call::Accumulate => |case, world| world.require_ranks(2).and(reducer(case).map(drop)),
+            _ => KernelInfo::collective("skampi").admits,
         },
         series: &[Series::completion("call")],
         n_ranks: if Call::of(INDEX).is_of_pair() { Some(2) } else { None },
@@ -398,11 +432,13 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
         let all_others: Vec<Rank> = (0..n_members).filter(|other| *other != rank).collect();
         let peers: Vec<Rank> = match call {
             Call::Post => all_others,
-            Call::Start | Call::Complete | Call::Wait | Call::PutDedicated if rank == 0 => {
+            Call::Start | Call::Complete | Call::Wait | Call::PutDedicated | Call::Accumulate
+                if rank == 0 =>
+            {
                 all_others
             }
             Call::Start | Call::Complete | Call::Wait => vec![0],
-            Call::PutDedicated if rank == 1 => vec![0],
+            Call::PutDedicated | Call::Accumulate if rank == 1 => vec![0],
             _ => Vec::new(),
         };
         let has_peers = !peers.is_empty();
@@ -411,6 +447,8 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
             peers: has_peers.then(|| blocks.window().peers(&peers)).transpose()?,
             blocks,
             call,
+            by: if call == Call::Accumulate { reducer(case).ok() } else { None }
+                .unwrap_or(Reducer::SUM),
             origins: if length > 0 { call.origins(rank, n_ranks) } else { Vec::new() },
             targets: if length > 0 { call.targets(rank, n_ranks) } else { Vec::new() },
             delay: is_late.then(|| cx.busy(case.value(&DELAY_US).saturating_mul(1000))),

@@ -47,6 +47,25 @@ const ALGORITHMS: &[(&str, &str, &str)] = &[
     ("Alltoallv_using_Isend_Irecv", "imb/alltoallv", "linear"),
 ];
 
+/// Functions of scripts, or starts of their names, for which no kernel can stand, each with the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("Win_test", "no window is tested, but waited for (skampi/win_wait)"),
+    ("Win_start_delayed_post", "one rank alone is late"),
+    ("Combining_Put", "its time begins between a put and a fence (skampi/put_fence has both)"),
+    (
+        "MPI_IO_",
+        "a file is made, moved and ended in other ways (imb-io has transfers, opens and closes)",
+    ),
+];
+
+/// Reason for which no kernel stands for the function `name` of scripts.
+pub(super) fn refusal(name: &str) -> String {
+    match REFUSED.iter().find(|(start, _)| name.starts_with(start)) {
+        Some((_, reason)) => format!("{name}, for which no kernel stands: {reason}"),
+        None => format!("{name}, for which no kernel stands"),
+    }
+}
+
 impl Function {
     /// The measurement that scripts call `name`.
     pub(super) fn of_script(name: &str) -> Option<Self> {

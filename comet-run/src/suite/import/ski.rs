@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
-use super::functions::{Function, OPERATORS};
+use super::functions::{self, Function, OPERATORS};
 use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
 use crate::prepare;
@@ -178,16 +178,19 @@ impl Reader {
             self.note(line, "a loop without a variable");
             return Ok(());
         };
-        let values = if cursor.takes_word("in") {
-            cursor.takes('[');
+        let values = if !cursor.takes_word("in") {
+            cursor.takes('=');
+            self.range(cursor)
+        } else if cursor.takes('[') {
             let members = cursor.list(&self.names, ']').into_iter().map(|value| match value? {
                 Value::Counts(Counts::One(number)) => Ok(number),
                 _ => Err("a list of other values than numbers".to_owned()),
             });
             members.collect::<Result<_, _>>().map(Counts::List)
         } else {
-            cursor.takes('=');
-            self.range(cursor)
+            // What a function yields, which may be anything.
+            let _ = cursor.sum(&self.names);
+            Err(format!("'{name}' of a loop over no list"))
         };
         while cursor.peek().is_some() && !cursor.takes_word("do") {
             cursor.next();
@@ -246,7 +249,7 @@ impl Reader {
         };
         let arguments = if cursor.takes('(') { cursor.list(&self.names, ')') } else { Vec::new() };
         let Some(function) = Function::of_script(&name) else {
-            self.note(line, format_args!("{name}, for which no kernel stands"));
+            self.note(line, functions::refusal(&name));
             return;
         };
         match self.keys(&function, ranks, arguments) {

@@ -124,6 +124,55 @@ fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
     assert_eq!(found.notes, notes);
 }
 
+const ONE_SIDED: &str = "\
+set_skampi_buffer(64kb)
+pair = comm2_max_latency_with_root()
+for count = 1 to ... step *2 do
+  measure pair : Accumulate(count, MPI_INT, MPI_INFO_NULL, MPI_SUM)
+  measure pair : Accumulate(count, MPI_DOUBLE, MPI_INFO_NULL, MPI_MAX)
+  measure pair : Accumulate(count, MPI_INT, MPI_INFO_NULL, MPI_REPLACE)
+od
+measure comm(4) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 10)
+measure comm(4) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 3)
+measure pair : Combining_Put_fence(8, MPI_INT, MPI_INFO_NULL, 4)
+for access in data_access_routines(ROUTINES & ALL) do
+  measure comm(4) : MPI_IO_read_file(8, MPI_BYTE, MPI_BYTE, MPI_BYTE, access)
+  measure comm(access) : Barrier()
+od
+measure comm(4) : Barrier()
+";
+
+/// Of loops over what a function yields the measurements are named, and what follows them is read.
+#[test]
+fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
+    let (found, entries) = imported("o.ski", ONE_SIDED);
+    assert_eq!(
+        entries,
+        [
+            "Accumulate: skampi/accumulate_dedicated element=int length_bytes=4..65536*2 procs=2",
+            "Accumulate-2: skampi/accumulate_dedicated element=double length_bytes=8..65536*2 \
+             operator=max procs=2",
+            "Barrier: comet/barrier procs=4",
+        ]
+    );
+    let notes: Vec<&str> =
+        found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect();
+    assert_eq!(
+        notes,
+        [
+            "o.ski:6: Accumulate: the argument MPI_REPLACE",
+            "o.ski:8: Win_test_delayed, for which no kernel stands: no window is tested, but waited for \
+             (skampi/win_wait)",
+            "o.ski:9: Win_start_delayed_post, for which no kernel stands: one rank alone is late",
+            "o.ski:10: Combining_Put_fence, for which no kernel stands: its time begins between a put and a fence \
+             (skampi/put_fence has both)",
+            "o.ski:12: MPI_IO_read_file, for which no kernel stands: a file is made, moved and ended in other \
+             ways (imb-io has transfers, opens and closes)",
+            "o.ski:13: Barrier: 'access' of a loop over no list",
+        ]
+    );
+}
+
 const PARAMETERS: &str = "\
 @MACHINE Cray T3E
 @MEMORY 4096
