@@ -6,6 +6,7 @@
 //!   collectives         algorithms of collectives against formulas, to the picosecond
 //!   p2p                 messages between all ranks against formulas, drawn ones among them
 //!   modes               modes of sends against formulas
+//!   one_sided           calls of one-sided epochs against formulas
 //!   patterns            patterns of scientific computing against formulas
 //!   programs            random programs against the oracle
 //!   engine              definitions, rules, the stop rule, what ranks agree on, comparisons
@@ -24,6 +25,7 @@ mod delays;
 mod engine;
 mod machines;
 mod modes;
+mod one_sided;
 mod oracle;
 mod p2p;
 mod patterns;
