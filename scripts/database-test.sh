@@ -212,7 +212,7 @@ url, comet_run = sys.argv[1:]
 def get(path):
     return urllib.request.urlopen(url + path, timeout=30).read().decode()
 def wait(condition, words):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while not (found := condition()):
         assert time.monotonic() < end, words
         time.sleep(0.5)

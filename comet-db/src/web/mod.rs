@@ -67,8 +67,8 @@ const STOP: Duration = Duration::from_secs(10);
 /// Requests that an address may send at once, and each second after that; and submissions of a token.
 const CLIENT: [f64; 2] = [300.0, 10.0];
 const SUBMITTER: [f64; 2] = [100.0, 1.0];
-/// Time between looks for changes of the database, and the multiple of its work that follows a look.
-const LOOK: Duration = Duration::from_secs(2);
+/// Times between looks for changes of the database, and the multiple of its work that follows a look.
+const LOOKS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 const REST: u32 = 10;
 /// The most alerts of a page.
 const ALERTS: usize = 10;
@@ -168,7 +168,7 @@ async fn watch(site: Shared) {
         let (site, before) = (site.clone(), Instant::now());
         // A failure is that of the index, which the pages tell of.
         drop(blocking(move || site.refresh()).await);
-        tokio::time::sleep(LOOK.max(before.elapsed() * REST)).await;
+        tokio::time::sleep((before.elapsed() * REST).clamp(LOOKS[0], LOOKS[1])).await;
     }
 }
 
