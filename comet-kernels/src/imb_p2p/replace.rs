@@ -106,7 +106,6 @@ impl<T: Transport> Operation<T> for Passing<T> {
         let Self { ring: (from, to), tag, message, room, .. } = self;
         let (from, message) = (*from, message.bytes());
         let wire = packing.in_place(t, message)?;
-        let room = &mut room[..wire.len()];
         let status = t.blocked_exchange_in_place(*to, Source::Rank(from), *tag, wire, room)?;
         self.arrived_bytes = packing.whole(status).length_from(from);
         packing.unpack(t, self.message.bytes())
