@@ -221,7 +221,7 @@ has_layouts() { # FAMILY
                 if (own < 100 || n_all > own + 20) { print of ": " own " of " n_all " calls"; exit 1 } }' "$scratch/types"
     done
     # The transport of ranks that share memory has no such types.
-    ends_with 2 "$comet_run" osu/bw -t shm --layout vect:8:4
+    ends_with 2 "$comet_run" osu/bw_persistent -t shm --layout vect:8:4
     prints 1 'needs derived datatypes'
 }
 
