@@ -99,8 +99,7 @@ impl Number {
 /// If the engine refuses.
 pub fn alerts(index: &mut Index) -> Result<Vec<Alert>, Error> {
     let marks = index.marks()?;
-    let machines = index.machines(State::Published)?.into_iter();
-    let mut names: Vec<String> = machines.map(|of| of.machine.name).collect();
+    let mut names = index.machine_names()?;
     names.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
     let mut all = Vec::new();
     for name in names {

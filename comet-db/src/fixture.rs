@@ -9,6 +9,9 @@ use comet_report::record::{
     Quote, RankStat, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Summary, Transport, World,
 };
 
+use crate::index::access::TokenRow;
+use crate::token::Scope;
+
 /// A folder that is removed with its value.
 pub(crate) struct Folder(PathBuf);
 
@@ -173,4 +176,17 @@ pub(crate) fn file(records: &[Record]) -> Vec<u8> {
     let mut text = Vec::new();
     comet_report::format::find("jsonl").unwrap().write(records, &mut text).unwrap();
     text
+}
+
+/// A token without an end.
+pub(crate) fn token(name: &str, scopes: &[Scope], machine: &str) -> TokenRow {
+    TokenRow {
+        name: name.into(),
+        sha256: String::new(),
+        scopes: scopes.to_vec(),
+        machine: machine.into(),
+        created_ms: 0,
+        expires_ms: None,
+        revoked_ms: None,
+    }
 }

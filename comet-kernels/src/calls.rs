@@ -302,14 +302,32 @@ pub(crate) trait Calls<T: Transport> {
     fn next<'a>(&'a mut self, t: &'a T) -> (&'a T, &'a mut Prepared<T>, [&'a mut [u8]; 2]);
 
     /// The next call by `run`, with the blocks of its input packed before, and those of its output unpacked after
-    /// it.
+    /// it, where they have gaps.
     ///
     /// # Errors
     /// If the transport fails.
+    #[inline]
     fn run_packed(
         &mut self,
         t: &T,
         packing: &mut Packing<'_, T>,
+        run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
+    ) -> Result<()> {
+        if packing.is_direct() {
+            let (t, call, buffers) = self.next(t);
+            return run(t, call, buffers);
+        }
+        self.run_in_pieces(t, packing, run)
+    }
+
+    /// The same of blocks with gaps.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    fn run_in_pieces(
+        &mut self,
+        t: &T,
+        packing: &Packing<'_, T>,
         run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
     ) -> Result<()>;
 
@@ -499,16 +517,12 @@ impl<T: Transport> Calls<T> for Part<T> {
     }
 
     #[inline]
-    fn run_packed(
+    fn run_in_pieces(
         &mut self,
         t: &T,
-        packing: &mut Packing<'_, T>,
+        packing: &Packing<'_, T>,
         run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
     ) -> Result<()> {
-        if packing.is_direct() {
-            let (t, call, buffers) = self.next(t);
-            return run(t, call, buffers);
-        }
         let Self { calls, packed: Some(packed), next, input, output, .. } = self else {
             return Ok(());
         };

@@ -190,6 +190,23 @@ impl<C> Flight<C> {
         end(Lap::Wait);
         Ok(())
     }
+
+    /// [`run_to`](Self::run_to) with the ends of `laps`, where the parts are laps.
+    #[inline]
+    fn run_laps<T: Transport>(
+        &mut self,
+        t: &T,
+        packing: Option<&mut Packing<'_, T>>,
+        laps: &mut Laps,
+    ) -> Result<()>
+    where
+        C: Calls<T>,
+    {
+        match self.parts {
+            Parts::Laps => self.run_to(t, packing, |lap| laps.end(t, lap as usize)),
+            _ => self.run_to(t, packing, |_| ()),
+        }
+    }
 }
 
 impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
@@ -205,10 +222,7 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
 
     #[inline]
     fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
-        match self.parts {
-            Parts::Laps => self.run_to(t, None, |lap| laps.end(t, lap as usize)),
-            _ => self.run(t),
-        }
+        self.run_laps(t, None, laps)
     }
 
     #[inline]
@@ -223,10 +237,7 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
         packing: &mut Packing<'_, T>,
         laps: &mut Laps,
     ) -> Result<()> {
-        match self.parts {
-            Parts::Laps => self.run_to(t, Some(packing), |lap| laps.end(t, lap as usize)),
-            _ => self.run_packed(t, packing),
-        }
+        self.run_laps(t, Some(packing), laps)
     }
 
     fn check(&mut self, check: &mut Checker) {

@@ -11,36 +11,26 @@
 
 use std::fmt;
 
-use super::prepared::{Bound, invalid, wait_for_all};
+use super::prepared::{Bound, PreparedInFlight, Way, invalid};
 use super::{
-    Lease, Pending, Place, Rank, RawPrepared, Request, Room, Scope, Source, Tag, Transport,
-    require_destination, require_rank,
+    Lease, Pending, Place, Rank, RawPrepared as _, Request, Scope, Source, StartedRecvs,
+    StartedSends, StartedSet, Tag, Transport, require_destination, require_rank,
 };
 use crate::error::{Result, TransportError};
 
-/// Parts of a message in memory.
-#[derive(Clone, Copy, Debug)]
-struct Parts {
-    bound: Bound,
-    n: usize,
-    length_bytes: usize,
-}
-
-impl Parts {
-    /// `n` parts of `memory`.
-    ///
-    /// # Errors
-    /// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if they have no common length.
-    fn of<T: Transport>(t: &T, memory: &[u8], n: usize) -> Result<Self> {
-        if n == 0 || !memory.len().is_multiple_of(n) {
-            let text = format!(
-                "a message of {} bytes has no {n} parts of one length (name a number that divides its length)",
-                memory.len()
-            );
-            return Err(invalid(t, text));
-        }
-        Ok(Self { bound: Bound::of(memory), n, length_bytes: memory.len() / n })
+/// The length of each of `n` parts of `memory`.
+///
+/// # Errors
+/// [`InvalidArgument`](crate::error::TransportErrorKind::InvalidArgument) if they have no common length.
+fn part_bytes<T: Transport>(t: &T, memory: &[u8], n: usize) -> Result<usize> {
+    if n == 0 || !memory.len().is_multiple_of(n) {
+        let text = format!(
+            "a message of {} bytes has no {n} parts of one length (name a number that divides its length)",
+            memory.len()
+        );
+        return Err(invalid(t, text));
     }
+    Ok(memory.len() / n)
 }
 
 /// A send of one message in parts to one rank, prepared once and started again and again.
@@ -69,40 +59,33 @@ impl Parts {
 pub struct PartitionedSend<T: Transport> {
     to: Rank,
     tag: Tag,
-    parts: Parts,
+    part_bytes: usize,
     /// Parts that are ready, of the present start.
     is_ready: Vec<bool>,
-    /// The transport's own operation, if it has one.
-    own: Option<T::PreparedOp>,
-    /// Memory of plain messages between two starts.
-    room: Room<T::SendOp<'static>>,
+    way: Way<T, T::SendOp<'static>>,
 }
 
 /// A receive of one message in parts from one rank; the counterpart of [`PartitionedSend`].
 pub struct PartitionedRecv<T: Transport> {
     source: Rank,
     tag: Tag,
-    parts: Parts,
-    own: Option<T::PreparedOp>,
-    room: Room<T::RecvOp<'static>>,
+    part_bytes: usize,
+    way: Way<T, T::RecvOp<'static>>,
 }
 
 impl<T: Transport> fmt::Debug for PartitionedSend<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (to, parts) = (&self.to, &self.parts);
-        f.debug_struct("PartitionedSend")
-            .field("to", to)
-            .field("parts", parts)
-            .finish_non_exhaustive()
+        let (to, way) = (&self.to, &self.way);
+        f.debug_struct("PartitionedSend").field("to", to).field("way", way).finish_non_exhaustive()
     }
 }
 
 impl<T: Transport> fmt::Debug for PartitionedRecv<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, parts) = (&self.source, &self.parts);
+        let (source, way) = (&self.source, &self.way);
         f.debug_struct("PartitionedRecv")
             .field("source", source)
-            .field("parts", parts)
+            .field("way", way)
             .finish_non_exhaustive()
     }
 }
@@ -118,10 +101,10 @@ impl<T: Transport> PartitionedSend<T> {
     /// call; other kinds if the job has failed.
     pub fn new(t: &T, destination: Rank, tag: Tag, message: &[u8], n_parts: usize) -> Result<Self> {
         require_destination(t, destination, tag)?;
-        let parts = Parts::of(t, message, n_parts)?;
-        let own = t.prepare_partitioned_send(destination, tag, message, n_parts)?;
-        let room = Room::of(if own.is_none() { n_parts } else { 0 });
-        Ok(Self { to: destination, tag, parts, is_ready: vec![false; n_parts], own, room })
+        let part_bytes = part_bytes(t, message, n_parts)?;
+        let prepare = |message| t.prepare_partitioned_send(destination, tag, message, n_parts);
+        let way = Way::new([message], n_parts, |message| Bound::of(message), prepare)?;
+        Ok(Self { to: destination, tag, part_bytes, is_ready: vec![false; n_parts], way })
     }
 }
 
@@ -132,48 +115,27 @@ impl<T: Transport> PartitionedRecv<T> {
     /// Those of [`PartitionedSend::new`].
     pub fn new(t: &T, source: Rank, tag: Tag, buffer: &mut [u8], n_parts: usize) -> Result<Self> {
         require_rank(t, source)?;
-        let parts = Parts::of(t, buffer, n_parts)?;
-        let own = t.prepare_partitioned_recv(source, tag, buffer, n_parts)?;
-        let room = Room::of(if own.is_none() { n_parts } else { 0 });
-        Ok(Self { source, tag, parts, own, room })
+        let part_bytes = part_bytes(t, buffer, n_parts)?;
+        let prepare = |buffer| t.prepare_partitioned_recv(source, tag, buffer, n_parts);
+        let way = Way::new([buffer], n_parts, |buffer| Bound::of(buffer), prepare)?;
+        Ok(Self { source, tag, part_bytes, way })
     }
 }
 
 /// A message in parts that leaves.
 pub struct PartitionedLeaving<'env, T: Transport> {
+    message: &'env [u8],
+    part_bytes: usize,
+    envelope: (Rank, Tag),
     is_ready: &'env mut [bool],
-    way: Leaving<'env, T>,
-}
-
-/// Way in which the parts leave.
-enum Leaving<'env, T: Transport> {
-    /// By calls of the transport's own.
-    Own(&'env mut T::PreparedOp),
-    /// One by one, in their order.
-    Plain {
-        message: &'env [u8],
-        part_bytes: usize,
-        envelope: (Rank, Tag),
-        ops: Vec<Option<T::SendOp<'env>>>,
-        room: &'env mut Room<T::SendOp<'static>>,
-    },
+    /// Plain messages are those of the parts so far.
+    way: StartedSends<'env, T>,
 }
 
 /// A message in parts that arrives.
 pub struct PartitionedArriving<'env, T: Transport> {
     n_parts: usize,
-    way: Arriving<'env, T>,
-}
-
-/// Way in which the parts arrive.
-enum Arriving<'env, T: Transport> {
-    Own(&'env mut T::PreparedOp),
-    Plain {
-        ops: Vec<Option<T::RecvOp<'env>>>,
-        room: &'env mut Room<T::RecvOp<'static>>,
-        /// Error of the start that ended the others.
-        outcome: Result<()>,
-    },
+    way: StartedRecvs<'env, T>,
 }
 
 impl<T: Transport> fmt::Debug for PartitionedLeaving<'_, T> {
@@ -197,10 +159,11 @@ impl<T: Transport> PartitionedLeaving<'_, T> {
             Some(is_ready @ false) => *is_ready = true,
             found => return Err(no_such_part(t, part, found.is_some(), self.is_ready.len())),
         }
-        match &mut self.way {
-            Leaving::Own(op) => op.ready(t, part),
-            Leaving::Plain { message, part_bytes, envelope: (to, tag), ops, .. } => {
-                while self.is_ready.get(ops.len()) == Some(&true) {
+        let Self { message, part_bytes, envelope: (to, tag), is_ready, way } = self;
+        match way {
+            StartedSet::Own(flight) => flight.op.ready(t, part),
+            StartedSet::Plain { ops, .. } => {
+                while is_ready.get(ops.len()) == Some(&true) {
                     let start = ops.len() * *part_bytes;
                     let part = &message[start..start + *part_bytes];
                     ops.push(Some(t.start_send(Lease::of_part(), *to, *tag, part)?));
@@ -226,12 +189,7 @@ impl<T: Transport> Pending<T> for PartitionedLeaving<'_, T> {
 
     #[inline]
     fn poll(&mut self, t: &T) -> bool {
-        let is_ready = self.is_ready.iter().all(|is_ready| *is_ready);
-        is_ready
-            && match &mut self.way {
-                Leaving::Own(op) => op.poll(t),
-                Leaving::Plain { ops, .. } => ops.iter_mut().flatten().all(|op| op.poll(t)),
-            }
+        self.is_ready.iter().all(|is_ready| *is_ready) && self.way.poll(t)
     }
 
     /// Parts that are not ready are sent too.
@@ -243,10 +201,8 @@ impl<T: Transport> Pending<T> for PartitionedLeaving<'_, T> {
                 outcome = outcome.and(self.ready(t, part));
             }
         }
-        match self.way {
-            Leaving::Own(op) => outcome.and(op.finish(t)),
-            Leaving::Plain { ops, room, .. } => wait_for_all(t, ops, room, outcome),
-        }
+        let ended = self.way.finish(t);
+        outcome.and(ended)
     }
 }
 
@@ -257,9 +213,9 @@ impl<T: Transport> PartitionedArriving<'_, T> {
             return Err(no_such_part(t, part, false, self.n_parts));
         }
         match &mut self.way {
-            Arriving::Own(op) => op.has_arrived(t, part),
+            StartedSet::Own(flight) => flight.op.has_arrived(t, part),
             // Of a start that has failed parts are missing.
-            Arriving::Plain { ops, .. } => {
+            StartedSet::Plain { ops, .. } => {
                 Ok(ops.get_mut(part).and_then(Option::as_mut).is_none_or(|op| op.poll(t)))
             }
         }
@@ -271,18 +227,12 @@ impl<T: Transport> Pending<T> for PartitionedArriving<'_, T> {
 
     #[inline]
     fn poll(&mut self, t: &T) -> bool {
-        match &mut self.way {
-            Arriving::Own(op) => op.poll(t),
-            Arriving::Plain { ops, .. } => ops.iter_mut().flatten().all(|op| op.poll(t)),
-        }
+        self.way.poll(t)
     }
 
     #[inline]
     fn finish(self, t: &T) -> Result<()> {
-        match self.way {
-            Arriving::Own(op) => op.finish(t),
-            Arriving::Plain { ops, room, outcome } => wait_for_all(t, ops, room, outcome),
-        }
+        self.way.finish(t)
     }
 }
 
@@ -300,23 +250,21 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         message: &'scope [u8],
     ) -> Result<Request<'scope, 'env, T, PartitionedLeaving<'scope, T>>> {
         self.counted(|t, lease| {
-            let PartitionedSend { to, tag, parts, is_ready, own, room } = send;
-            parts.bound.require(t, "a message", message)?;
+            let PartitionedSend { to, tag, part_bytes, is_ready, way } = send;
+            way.bounds[0].require(t, "a message", message)?;
             is_ready.fill(false);
-            let way = match own {
+            let (part_bytes, envelope) = (*part_bytes, (*to, *tag));
+            let way = match &mut way.own {
                 Some(op) => {
                     op.start(t, lease)?;
-                    Leaving::Own(op)
+                    StartedSet::Own(PreparedInFlight::of(op))
                 }
-                None => Leaving::Plain {
-                    message,
-                    part_bytes: parts.length_bytes,
-                    envelope: (*to, *tag),
-                    ops: std::mem::take(room).into_slots(),
-                    room,
-                },
+                None => {
+                    let ops = std::mem::take(&mut way.room).into_slots();
+                    StartedSet::Plain { ops, room: &mut way.room, outcome: Ok(()) }
+                }
             };
-            Ok(PartitionedLeaving { is_ready, way })
+            Ok(PartitionedLeaving { message, part_bytes, envelope, is_ready, way })
         })
     }
 
@@ -332,26 +280,15 @@ impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {
         buffer: &'scope mut [u8],
     ) -> Result<Request<'scope, 'env, T, PartitionedArriving<'scope, T>>> {
         self.counted(|t, lease| {
-            let PartitionedRecv { source, tag, parts, own, room } = receive;
-            parts.bound.require(t, "a buffer", buffer)?;
-            let n_parts = parts.n;
-            if let Some(op) = own {
-                op.start(t, lease)?;
-                return Ok(PartitionedArriving { n_parts, way: Arriving::Own(op) });
-            }
-            let (mut ops, mut rest, mut outcome) =
-                (std::mem::take(room).into_slots(), buffer, Ok(()));
-            while outcome.is_ok() && ops.len() < n_parts {
-                let (part, others) = rest.split_at_mut(parts.length_bytes);
+            let PartitionedRecv { source, tag, part_bytes, way } = receive;
+            let n_parts = way.n_of_each;
+            let (place, mut rest) = ((Bound::of(buffer), ()), buffer);
+            let way = way.start((t, lease), "a buffer", std::iter::once(place), |()| {
+                let (part, others) = std::mem::take(&mut rest).split_at_mut(*part_bytes);
                 rest = others;
-                let place = Place::Own(part);
-                let source = Source::Rank(*source);
-                // Those before an error are in flight.
-                outcome = t
-                    .start_recv(Lease::of_part(), source, *tag, place)
-                    .map(|op| ops.push(Some(op)));
-            }
-            Ok(PartitionedArriving { n_parts, way: Arriving::Plain { ops, room, outcome } })
+                t.start_recv(Lease::of_part(), Source::Rank(*source), *tag, Place::Own(part))
+            })?;
+            Ok(PartitionedArriving { n_parts, way })
         })
     }
 }

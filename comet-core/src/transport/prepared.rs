@@ -75,7 +75,7 @@ pub(super) fn invalid<T: Transport>(t: &T, text: String) -> TransportError {
 
 /// An operation that the transport has prepared, in flight.
 pub struct PreparedInFlight<'env, T: Transport> {
-    op: &'env mut T::PreparedOp,
+    pub(super) op: &'env mut T::PreparedOp,
     /// Its memory, by the lease.
     memory: PhantomData<(&'env [u8], &'env mut [u8])>,
 }
@@ -148,20 +148,20 @@ pub struct PreparedRecvs<T: Transport> {
 }
 
 /// Messages with the memory for which they were prepared.
-struct Way<T: Transport, Q> {
+pub(super) struct Way<T: Transport, Q> {
     /// Messages of each place in memory.
-    n_of_each: usize,
-    bounds: Vec<Bound>,
+    pub(super) n_of_each: usize,
+    pub(super) bounds: Vec<Bound>,
     /// The transport's own operation, if it has prepared one.
-    own: Option<T::PreparedOp>,
+    pub(super) own: Option<T::PreparedOp>,
     /// Memory of the plain messages between two starts.
-    room: Room<Q>,
+    pub(super) room: Room<Q>,
 }
 
 impl<T: Transport, Q> Way<T, Q> {
     /// `n_of_each` messages of each of `places`, which `prepare` makes operations of the transport's own, and
     /// of which `bound` is the memory.
-    fn new<M>(
+    pub(super) fn new<M>(
         places: impl IntoIterator<Item = M>,
         n_of_each: usize,
         bound: impl Fn(&M) -> Bound,
@@ -182,7 +182,7 @@ impl<T: Transport, Q> Way<T, Q> {
     /// Starts the messages of `places`, each with its memory, the plain ones by `start` each; `what` is the
     /// name of a place in sentences.
     #[inline]
-    fn start<'env, P, L: Copy>(
+    pub(super) fn start<'env, P, L: Copy>(
         &'env mut self,
         (t, lease): (&T, Lease<T>),
         what: &str,
@@ -362,29 +362,19 @@ impl<T: Transport, P: Pending<T>, Q> Pending<T> for StartedSet<'_, T, P, Q> {
 
     #[inline]
     fn finish(self, t: &T) -> Result<()> {
-        match self {
-            Self::Own(op) => op.finish(t),
-            Self::Plain { ops, room, outcome } => wait_for_all(t, ops, room, outcome),
-        }
+        let (mut ops, room, mut outcome) = match self {
+            Self::Own(op) => return op.finish(t),
+            Self::Plain { ops, room, outcome } => (ops, room, outcome),
+        };
+        P::wait_all(t, &mut ops, |_, result| {
+            if let (Ok(()), Err(error)) = (&outcome, result) {
+                outcome = Err(error);
+            }
+        });
+        ops.clear();
+        *room = Room::of_slots(ops);
+        outcome
     }
-}
-
-/// Waits for all of `ops`, and gives their memory back to `room`; the first error, `outcome` before others.
-#[inline]
-pub(super) fn wait_for_all<T: Transport, P: Pending<T>, Q>(
-    t: &T,
-    mut ops: Vec<Option<P>>,
-    room: &mut Room<Q>,
-    mut outcome: Result<()>,
-) -> Result<()> {
-    P::wait_all(t, &mut ops, |_, result| {
-        if let (Ok(()), Err(error)) = (&outcome, result) {
-            outcome = Err(error);
-        }
-    });
-    ops.clear();
-    *room = Room::of_slots(ops);
-    outcome
 }
 
 impl<'scope, 'env, T: Transport> Scope<'scope, 'env, T> {

@@ -344,8 +344,7 @@ impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
     #[inline]
     #[track_caller]
     pub fn test(&mut self) -> bool {
-        let Some(op) = &mut self.op else { return true };
-        op.poll(self.scope.transport())
+        self.in_flight().is_none_or(|(op, t)| op.poll(t))
     }
 
     /// The operation, unless it was waited for, with its transport.

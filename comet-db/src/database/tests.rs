@@ -1,23 +1,11 @@
 //! Facts about a database as a whole.
 
 use super::*;
-use crate::fixture::{Example, Folder};
+use crate::fixture::{Example, Folder, token};
 use crate::index::{Cursor, Filter};
 
 fn add(database: &mut Database, bytes: &[u8]) -> Added {
     database.add(Arrival { bytes, limits: Limits::FOREIGN, token: None }).unwrap()
-}
-
-fn token(name: &str, scopes: &[Scope], machine: &str) -> TokenRow {
-    TokenRow {
-        name: name.into(),
-        sha256: String::new(),
-        scopes: scopes.to_vec(),
-        machine: machine.into(),
-        created_ms: 0,
-        expires_ms: None,
-        revoked_ms: None,
-    }
 }
 
 /// A database of several files, one of them with two runs, one pending.

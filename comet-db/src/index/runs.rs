@@ -282,6 +282,17 @@ impl Index {
         rows.map(read).collect()
     }
 
+    /// The names of the machines that have published runs, in their order.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn machine_names(&mut self) -> Result<Vec<String>, Error> {
+        let machines = self.machines(State::Published)?.into_iter();
+        let mut names: Vec<String> = machines.map(|of| of.machine.name).collect();
+        names.dedup();
+        Ok(names)
+    }
+
     /// The curves of `runs`, run by run, with their points; of at most 100 runs.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ use super::{Failure, Shared, Site, answer as respond, blocking, lock, place};
 use crate::index::Index;
 use crate::overlay::{self, MAX_CURVES, Of, Overlay, Scales, View, words};
 use crate::rows::{MachineRow, RunRow, SeriesRow};
-use crate::{Error, answer, card, examine, id::Id};
+use crate::{Error, answer, examine, id::Id};
 
 /// The most runs of a comparison: the files of all but the first are read in turn.
 const MAX_RUNS: usize = 10;
@@ -249,12 +249,10 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
         let _turn = turn;
         let (chosen, listed, machines) = site.read(|index| {
             let listed = index.runs(&filter, after, n)?;
-            Ok((choice.find(index)?, listed, index.machines(card::State::Published)?))
+            Ok((choice.find(index)?, listed, index.machine_names()?))
         })?;
         let other = |(run, _): &Of| !choice.runs.contains(&run.id);
         let runs = chosen.runs.iter().cloned().chain(listed.runs.into_iter().filter(other));
-        let mut machines: Vec<String> = machines.into_iter().map(|of| of.machine.name).collect();
-        machines.dedup();
         let known = lock(&site.compared).get(&key);
         let against = match known {
             Some(against) => against,

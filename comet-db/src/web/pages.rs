@@ -177,19 +177,15 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
     let Wanted { filter, after, n } = wanted(&fields)?;
     let reader = site.clone();
     let found = blocking(move || {
-        reader.read(|index| {
-            Ok((index.runs(&filter, after, n)?, index.machines(card::State::Published)?))
-        })
+        reader.read(|index| Ok((index.runs(&filter, after, n)?, index.machine_names()?)))
     });
     let (page, machines) = found.await?;
-    let mut names: Vec<String> = machines.into_iter().map(|of| of.machine.name).collect();
-    names.dedup();
     let next = page.next.map(|next| {
         let kept = fields.iter().filter(|(name, value)| name != "after" && !value.is_empty());
         let pairs = kept.map(|(name, value)| format!("{name}={}&", escaped(value)));
         format!("/?{}after={next}", pairs.collect::<String>())
     });
-    html(&RunsPage { runs: page.runs, machines: names, fields, next, alerts: site.open_alerts() })
+    html(&RunsPage { runs: page.runs, machines, fields, next, alerts: site.open_alerts() })
 }
 
 /// The address of the trend that `alert` is about.

@@ -6,8 +6,7 @@ use comet_report::record::{Param, Point, Record};
 use hyper::service::Service as _;
 
 use super::*;
-use crate::fixture::{Example, Folder, file, night};
-use crate::index::access::TokenRow;
+use crate::fixture::{Example, Folder, file, night, token};
 use crate::index::marks::MarkRow;
 use crate::index::{Filter, SeriesUse};
 use crate::limits::Limits;
@@ -33,6 +32,11 @@ impl Served {
             lock(&site.writer).add(arrival).unwrap();
         }
         Self { site, _folder: folder }
+    }
+
+    /// The secret of a token `lab`, which submits.
+    fn submitter(&self) -> Secret {
+        lock(&self.site.writer).add_token(token("lab", &[Scope::Submit], "*")).unwrap()
     }
 
     fn send(&self, method: Method, path: &str, secret: &str, body: Vec<u8>) -> (u16, String) {
@@ -178,16 +182,7 @@ fn a_comparison_warns_of_environments_that_differ() {
 #[test]
 fn a_submission_is_in_no_comparison_until_it_is_published() {
     let served = Served::new(&[Example::default().file()]);
-    let token = TokenRow {
-        name: "lab".into(),
-        sha256: String::new(),
-        scopes: vec![Scope::Submit],
-        machine: "*".into(),
-        created_ms: 0,
-        expires_ms: None,
-        revoked_ms: None,
-    };
-    let secret: Secret = lock(&served.site.writer).add_token(token).unwrap();
+    let secret = served.submitter();
     let example = Example { number: 1, machine: "cluster", day: "2025-12-24", n_points: 3 };
     let sent = served.send(Method::POST, "/api/v1/runs", secret.reveal(), example.file());
     assert_eq!(sent.0, 201, "{}", sent.1);
@@ -416,16 +411,7 @@ fn calls_answer_with_what_their_description_names() {
 #[test]
 fn a_token_that_submits_too_much_waits() {
     let served = Served::new(&[]);
-    let token = TokenRow {
-        name: "lab".into(),
-        sha256: String::new(),
-        scopes: vec![Scope::Submit],
-        machine: "*".into(),
-        created_ms: 0,
-        expires_ms: None,
-        revoked_ms: None,
-    };
-    let secret: Secret = lock(&served.site.writer).add_token(token).unwrap();
+    let secret = served.submitter();
     let send = || served.send(Method::POST, "/api/v1/runs", secret.reveal(), b"x\n".to_vec());
     assert_eq!(send().0, 422);
     let now = std::time::Instant::now();

@@ -138,9 +138,7 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
     let page = blocking(move || {
         site.read(|index| {
             let chosen = choice.find(index)?;
-            let machines = index.machines(card::State::Published)?.into_iter();
-            let mut machines: Vec<String> = machines.map(|of| of.machine.name).collect();
-            machines.dedup();
+            let machines = index.machine_names()?;
             let query = query(&fields, &OWN);
             let alerts = site.open_alerts();
             Ok(TrendsPage { fields, machines, choice, chosen, query, alerts })

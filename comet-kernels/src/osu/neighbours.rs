@@ -245,16 +245,12 @@ impl<T: Transport> Calls<T> for Part<T> {
     }
 
     #[inline]
-    fn run_packed(
+    fn run_in_pieces(
         &mut self,
         t: &T,
-        packing: &mut Packing<'_, T>,
+        packing: &Packing<'_, T>,
         run: impl FnOnce(&T, &mut Prepared<T>, [&mut [u8]; 2]) -> Result<()>,
     ) -> Result<()> {
-        if packing.is_direct() {
-            let (t, call, buffers) = self.next(t);
-            return run(t, call, buffers);
-        }
         let Self { graph, call, packed: Some(packed), input, output, .. } = self else {
             return Ok(());
         };

@@ -174,8 +174,8 @@ pub(crate) struct OneSided<const INDEX: usize>;
 /// One rank's side of the epochs of a call.
 pub(crate) struct Side<T: Transport> {
     call: Call,
-    /// Elements of an accumulation, and the operator on them.
-    by: Reducer,
+    /// Elements of an accumulation, and the operator on them; none of puts.
+    by: Option<Reducer>,
     blocks: Blocks<T>,
     /// The other ranks of an access.
     peers: Option<Peers<T>>,
@@ -203,9 +203,9 @@ impl<T: Transport> Side<T> {
         let Self { blocks, targets, .. } = self;
         for target in targets {
             let place = blocks.of(*target, self.index(blocks.rank()));
-            match self.call {
-                Call::Accumulate => blocks.window().accumulate(blocks.own(0), place, self.by)?,
-                _ => blocks.window().put(blocks.own(0), place)?,
+            match self.by {
+                Some(by) => blocks.window().accumulate(blocks.own(0), place, by)?,
+                None => blocks.window().put(blocks.own(0), place)?,
             }
         }
         Ok(())
@@ -331,8 +331,8 @@ impl<T: Transport> Side<T> {
 impl<T: Transport> Operation<T> for Side<T> {
     fn fill(&mut self, seeds: Seeds) {
         self.delay.iter_mut().for_each(Busy::reset);
-        if self.call == Call::Accumulate {
-            let (by, rank) = (self.by, self.blocks.rank());
+        if let Some(by) = self.by {
+            let rank = self.blocks.rank();
             fill_operand(by, rank, self.blocks.origin(0));
             self.blocks.write(0, |part| fill_operand(by, rank, part));
             return;
@@ -377,9 +377,9 @@ impl<T: Transport> Operation<T> for Side<T> {
         for origin in self.origins.clone() {
             let (index, what) = (self.index(origin), format!("what rank {origin} has put"));
             let mut found = self.blocks.read(index);
-            if self.call == Call::Accumulate {
+            if let Some(by) = self.by {
                 let (rank, others) = (self.blocks.rank(), origin..origin + 1);
-                let sum = combined_operands(self.by, rank, others, check.n_runs(), &found);
+                let sum = combined_operands(by, rank, others, check.n_runs(), &found);
                 check.bytes(&mut found, &sum, &what);
                 continue;
             }
@@ -447,8 +447,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
             peers: has_peers.then(|| blocks.window().peers(&peers)).transpose()?,
             blocks,
             call,
-            by: if call == Call::Accumulate { reducer(case).ok() } else { None }
-                .unwrap_or(Reducer::SUM),
+            by: if call == Call::Accumulate { reducer(case).ok() } else { None },
             origins: if length > 0 { call.origins(rank, n_ranks) } else { Vec::new() },
             targets: if length > 0 { call.targets(rank, n_ranks) } else { Vec::new() },
             delay: is_late.then(|| cx.busy(case.value(&DELAY_US).saturating_mul(1000))),
