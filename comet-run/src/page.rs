@@ -11,7 +11,7 @@ use crate::cli::profile_name;
 use crate::selection;
 
 /// The page of `info` as Markdown; other kernels of the `catalogue` that are equivalents are named.
-pub(crate) fn markdown(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> String {
+pub(crate) fn markdown(info: &'static KernelInfo, catalogue: &[&'static KernelInfo]) -> String {
     let mut page = format!("### {}\n\n{}.\n", info.id(), info.summary);
     for section in info.sections() {
         let text = section.text.trim_end();

@@ -191,32 +191,46 @@ fn unknown(name: &str, catalogue: &[&'static KernelInfo]) -> anyhow::Error {
     ))
 }
 
-/// Words that select kernels, each once whatever its letters: suites, names, words of [`COMMON`], ids,
-/// and aliases with and without their suite.
+/// Words that select kernels, each once whatever its letters: suites, and what kernels are called.
 pub(crate) fn words(catalogue: &[&'static KernelInfo]) -> Vec<String> {
-    let aliases = || catalogue.iter().flat_map(|info| info.aliases).copied();
-    let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));
     let mut words = vec!["all".to_owned()];
     words.extend(catalogue::suites(catalogue).into_iter().map(str::to_owned));
-    // Some names mean kernels of other suites, of which they are aliases.
-    let is_own = |info: &&&KernelInfo| contains(&called(info.name, catalogue), info);
-    words.extend(catalogue.iter().filter(is_own).map(|info| info.name.to_owned()));
-    words.extend(COMMON.iter().map(|(word, _)| (*word).to_owned()));
-    words.extend(catalogue.iter().map(|info| info.id()));
-    words.extend(aliases().chain(short).map(str::to_owned));
-    let mut seen = HashSet::new();
-    words.retain(|word| seen.insert(word.to_ascii_lowercase()));
-    words
+    words.extend(names(catalogue, catalogue));
+    each_once(words)
 }
 
 /// Words that select `info` and no other kernel.
-pub(crate) fn words_of(info: &KernelInfo, catalogue: &[&'static KernelInfo]) -> Vec<String> {
-    let mut words = words(catalogue);
-    let is_suite = |word: &str| catalogue.iter().any(|other| other.suite == word);
+pub(crate) fn words_of(
+    info: &'static KernelInfo,
+    catalogue: &[&'static KernelInfo],
+) -> Vec<String> {
+    let mut words = each_once(names(&[info], catalogue));
     words.retain(|word| {
-        let found = find(word, catalogue).unwrap_or_default();
-        matches!(found[..], [one] if one.id() == info.id()) && !is_suite(word)
+        let is_suite = catalogue.iter().any(|other| other.suite == word);
+        !is_suite && matches!(called(word, catalogue)[..], [one] if one.id() == info.id())
     });
+    words
+}
+
+/// What `infos` are called: names, words of [`COMMON`], ids, and aliases with and without their suite.
+fn names(infos: &[&'static KernelInfo], catalogue: &[&'static KernelInfo]) -> Vec<String> {
+    let aliases = || infos.iter().flat_map(|info| info.aliases).copied();
+    let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));
+    // Some names mean kernels of other suites, of which they are aliases.
+    let is_own = |info: &&&KernelInfo| contains(&called(info.name, catalogue), info);
+    let own = infos.iter().filter(is_own).map(|info| info.name);
+    let common = COMMON.iter().filter(|(_, id)| infos.iter().any(|info| info.id() == *id));
+    let mut names: Vec<String> =
+        own.chain(common.map(|(word, _)| *word)).map(str::to_owned).collect();
+    names.extend(infos.iter().map(|info| info.id()));
+    names.extend(aliases().chain(short).map(str::to_owned));
+    names
+}
+
+/// The first of `words` that are equal but for the case of their letters.
+fn each_once(mut words: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    words.retain(|word| seen.insert(word.to_ascii_lowercase()));
     words
 }
 
@@ -347,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_words_of_a_kernel_select_it_alone() {
-        let check = |info: &KernelInfo, expected: &[&str]| {
+        let check = |info: &'static KernelInfo, expected: &[&str]| {
             assert_eq!(words_of(info, &CATALOGUE), expected, "{}", info.id());
         };
         check(&ECHO, &["echo", "latency", "comet/echo", "IMB:PingPong", "PingPong"]);
