@@ -450,7 +450,8 @@ impl<T: Transport> Part<T> {
         let length = |rank| part_bytes(spec, case, rank, n_ranks);
         let is_in_place = is_in_place(case);
         let by = algorithm(spec.kind, case).ok().flatten();
-        let even = |root| collective(spec, case, length, n_ranks).with_root(root);
+        let call = collective(spec, case, length, n_ranks);
+        let even = |root| call.clone().with_root(root);
         let first_root = case.find(&FIRST_ROOT).map_or(0, |_| case.length(&FIRST_ROOT));
         let n_roots = if case.find(&ROOT) == Some(ROTATING) { n_ranks } else { 1 };
         let roots = (first_root..first_root + n_roots).map(|root| root % n_ranks);
@@ -484,8 +485,8 @@ impl<T: Transport> Part<T> {
         let packed = cx.packed_bytes().map(|bytes| {
             let packed = case.with(&LENGTH_BYTES, bytes as u64);
             let length = |rank| part_bytes(spec, &packed, rank, n_ranks);
-            let all = calls.iter().map(Collective::root);
-            let all = all.map(|root| collective(spec, &packed, length, n_ranks).with_root(root));
+            let call = collective(spec, &packed, length, n_ranks);
+            let all = calls.iter().map(|of| call.clone().with_root(of.root()));
             PackedCalls::new(cx, all.collect(), |call, buffers| prepare(call, by, buffers))
         });
         let packed = packed.transpose()?;

@@ -68,25 +68,27 @@ fn held(value: i128, element: Element) -> i128 {
 
 /// The integer of `bytes`.
 fn integer(bytes: &[u8], has_sign: bool) -> i128 {
-    let least_first = in_order(bytes);
-    let is_negative = has_sign && least_first.last().is_some_and(|byte| byte & 0x80 != 0);
-    let mut wide = [if is_negative { 0xff } else { 0 }; size_of::<i128>()];
-    wide[..bytes.len()].copy_from_slice(&least_first);
+    let mut wide = [0; size_of::<i128>()];
+    let (own, above) = wide.split_at_mut(bytes.len());
+    own.copy_from_slice(bytes);
+    turn(own);
+    if has_sign && own.last().is_some_and(|byte| byte & 0x80 != 0) {
+        above.fill(0xff);
+    }
     i128::from_le_bytes(wide)
 }
 
 /// Writes `value` to `bytes`, without what does not fit into them.
 fn put_integer(value: i128, bytes: &mut [u8]) {
-    bytes.copy_from_slice(&in_order(&value.to_le_bytes()[..bytes.len()]));
+    bytes.copy_from_slice(&value.to_le_bytes()[..bytes.len()]);
+    turn(bytes);
 }
 
-/// The bytes of an integer, from the order of this machine into that with the least byte first, and back.
-fn in_order(bytes: &[u8]) -> Vec<u8> {
-    let mut ordered = bytes.to_vec();
+/// Turns the bytes of an integer from the order of this machine into that with the least byte first, and back.
+fn turn(bytes: &mut [u8]) {
     if cfg!(target_endian = "big") {
-        ordered.reverse();
+        bytes.reverse();
     }
-    ordered
 }
 
 /// The real number of 4 or 8 `bytes`.
@@ -137,7 +139,11 @@ mod tests {
                 0x7f,
             ]
             .into_iter()
-            .flat_map(|value: i64| in_order(&value.to_le_bytes()[..n_bytes]))
+            .flat_map(|value: i64| {
+                let mut bytes = vec![0; n_bytes];
+                put_integer(value.into(), &mut bytes);
+                bytes
+            })
             .collect(),
         }
     }

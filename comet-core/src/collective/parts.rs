@@ -11,8 +11,9 @@ use crate::transport::Rank;
 pub enum Parts {
     /// Parts of one length, one behind the other (`MPI_Gather`).
     Equal(usize),
-    /// Parts of any lengths, at any places that do not overlap (`MPI_Gatherv`).
-    Uneven(Places),
+    /// Parts of any lengths, at any places that do not overlap (`MPI_Gatherv`); calls with other roots share
+    /// them.
+    Uneven(Arc<Places>),
 }
 
 /// Parts of any lengths, at any places.
@@ -27,7 +28,7 @@ pub struct Places {
     /// Lengths and starts as integers of C, if they fit.
     as_ints: [Option<Vec<i32>>; 2],
     /// The same parts in elements of so many bytes.
-    counted: Option<(usize, Box<Places>)>,
+    counted: Option<(usize, Arc<Places>)>,
 }
 
 impl Places {
@@ -35,10 +36,10 @@ impl Places {
     ///
     /// # Panics
     /// If there are not as many starts as lengths, or if two parts overlap: ranks write to parts at once.
-    pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Self {
+    pub fn new(lengths: Vec<usize>, starts: Vec<usize>) -> Arc<Self> {
         assert_eq!(lengths.len(), starts.len(), "each part has a length and a start");
         assert!(are_apart(&lengths, &starts), "parts of {lengths:?} at {starts:?} overlap");
-        Self::apart(lengths, starts)
+        Arc::new(Self::apart(lengths, starts))
     }
 
     /// Parts that are known not to overlap.
@@ -59,7 +60,7 @@ impl Places {
 
     /// These parts, counted in elements of `unit` bytes too, if all are whole numbers of them: one element
     /// each, if these have no bytes.
-    fn counted_in(self, unit: usize) -> Self {
+    fn counted_in(self: Arc<Self>, unit: usize) -> Arc<Self> {
         let all = || self.lengths.iter().chain(&self.starts);
         if unit == 1 || !all().all(|value| value.is_multiple_of(unit)) {
             return self;
@@ -68,8 +69,8 @@ impl Places {
             values.iter().map(|value| value.checked_div(unit).unwrap_or(1)).collect()
         });
         // Elements without bytes overlap in no byte.
-        let counted = Some((unit, Box::new(Self::apart(lengths, starts))));
-        Self { counted, ..self }
+        let counted = Some((unit, Arc::new(Self::apart(lengths, starts))));
+        Arc::new(Self { counted, ..Arc::unwrap_or_clone(self) })
     }
 
     /// The same parts with lengths and starts in elements of `unit` bytes; `None` where they were not
@@ -156,8 +157,9 @@ impl Parts {
     pub fn of(&self, rank: Rank) -> Range<usize> {
         match self {
             Self::Equal(length) => rank * length..(rank + 1) * length,
-            Self::Uneven(Places { lengths, starts, .. }) => {
-                starts[rank]..starts[rank] + lengths[rank]
+            Self::Uneven(places) => {
+                let start = places.starts[rank];
+                start..start + places.lengths[rank]
             }
         }
     }
@@ -178,7 +180,8 @@ impl Parts {
 
     /// True if they lie one behind the other, from the first byte on.
     pub(super) fn are_packed(&self) -> bool {
-        let Self::Uneven(Places { lengths, starts, .. }) = self else { return true };
+        let Self::Uneven(places) = self else { return true };
+        let Places { lengths, starts, .. } = &**places;
         let mut end = 0;
         starts.iter().zip(lengths).all(|(start, length)| {
             let is_next = *start == end;

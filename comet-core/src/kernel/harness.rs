@@ -1,5 +1,7 @@
 //! Checks that kernels pass over ranks that are threads, for the tests of crates with kernels.
 
+use std::sync::OnceLock;
+
 use super::{
     AxisKind, AxisUse, Buffers, Case, Class, HEADINGS, History, Kernel, KernelInfo, MAX_AXES,
     Profile, Rate, Section, World,
@@ -45,9 +47,16 @@ pub struct Outcome {
     pub is_corrupted: bool,
 }
 
+/// Rounds of busy work per millisecond, the same for all trials of a process.
+static ROUNDS_PER_MS: OnceLock<u64> = OnceLock::new();
+
+fn method<'a>() -> Method<'a> {
+    Method { rounds_per_ms: Some(&ROUNDS_PER_MS), ..Method::default() }
+}
+
 /// A context for one run of a kernel on `t`; `corrupt` spoils what the kernel checks.
 pub fn context<'a>(t: &'a Local, info: &'static KernelInfo, corrupt: bool) -> Context<'a, Local> {
-    Context::new(t, info, PACE, Method::default(), corrupt)
+    Context::new(t, info, PACE, method(), corrupt)
 }
 
 /// The cases of the kernel `info` that the ranks of `topology` admit, of the product of the values
@@ -119,7 +128,7 @@ impl Trial {
     }
 
     fn context<'a>(&self, t: &'a Local, corrupt: bool) -> Context<'a, Local> {
-        let method = Method { buffers: self.buffers, n_barriers: 2, ..Method::default() };
+        let method = Method { buffers: self.buffers, n_barriers: 2, ..method() };
         Context::new(t, self.case.info, PACE, method, corrupt)
     }
 
