@@ -38,7 +38,7 @@ check() {
     cargo package --workspace --no-verify --allow-dirty --offline --locked --quiet --target-dir "$scratch"
 
     announce "lints"
-    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo clippy --workspace --all-targets --features comet-run/db --locked -- -D warnings
 
     announce "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -68,15 +68,15 @@ check() {
 check_mpi() {
     announce "builds for Open MPI and MPICH"
     scripts/mpi-test.sh build
-    with_mpi=(-p comet-mpi -p comet-suites -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi"
+    with_mpi=(-p comet-mpi -p comet-run -p comet-measure --features "comet-run/mpi comet-measure/mpi"
         --locked --target-dir target/openmpi)
     export MPICC=mpicc.openmpi
 
     announce "lints, with MPI"
-    cargo clippy "${with_mpi[@]}" --all-targets -- -D warnings
+    cargo clippy "${with_mpi[@]}" -p comet-suites --all-targets -- -D warnings
 
     announce "documentation, with MPI"
-    RUSTDOCFLAGS="-D warnings" cargo doc "${with_mpi[@]}" --no-deps
+    RUSTDOCFLAGS="-D warnings" cargo doc "${with_mpi[@]}" -p comet-suites --no-deps
 
     announce "tests, with MPI but without its launcher"
     cargo test "${with_mpi[@]}" --lib --test conformance

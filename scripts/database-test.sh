@@ -14,7 +14,6 @@ if [[ ! $kills =~ ^[0-9]{1,6}$ ]] || (($# > 1)); then
 fi
 if [[ -z ${COMET_RUN-} ]]; then
     cargo test --locked -p comet-db --lib
-    cargo clippy --locked -p comet-run --features db --all-targets -- -D warnings
     cargo build --locked -p comet-run --features db
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi

@@ -22,5 +22,5 @@ cargo test --locked -p comet-stats --lib -- truth
 announce "clocks and common starts"
 cargo test --locked -p comet-sim --test sim
 announce "the engine"
-COMET_TRUTH_SEEDS=$((10 * seeds)) cargo test --locked -p comet-run --test it -- truth::engine
+COMET_TRUTH_SEEDS=$((10 * seeds)) cargo test --locked -p comet-suites --test truth -- engine::
 announce "all truths hold for $seeds seeds"

@@ -50,7 +50,7 @@ const RULES: &[[&str; 3]] = &[
         "comet-core/src/conformance/ comet-core/src/context.rs comet-core/src/context/laps.rs \
          comet-core/src/driver/ comet-core/src/local.rs comet-core/src/sync/ comet-core/src/transport/ \
          comet-kernels/src/comet/barrier.rs comet-kernels/src/skampi/local.rs comet-mpi/ comet-shm/ \
-         comet-sim/ tests/it/truth/",
+         comet-sim/ tests/truth/",
     ],
     [
         "",

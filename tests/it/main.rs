@@ -32,6 +32,5 @@ mod skampi;
 mod storage;
 mod suites;
 mod support;
-mod truth;
 mod unblocked;
 mod windows;
