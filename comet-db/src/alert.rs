@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_slow_down_of_a_fifth_raises_one_alert_and_a_mark_explains_it() {
-        let folder = Folder::new();
+        let folder = Folder::on_engine();
         let mut times = [100.0, 101.0, 99.0, 100.5].repeat(3);
         times.extend([120.0, 121.0, 119.0, 120.5, 120.0]);
         let mut database = nights(&folder, &times);
@@ -224,10 +224,10 @@ mod tests {
 
     #[test]
     fn steady_nights_and_too_few_of_them_raise_none() {
-        let folder = Folder::new();
+        let folder = Folder::on_engine();
         let mut database = nights(&folder, &[100.0, 101.0, 99.0].repeat(5));
         assert_eq!(alerts(database.index()).unwrap(), []);
-        let few = Folder::new();
+        let few = Folder::on_engine();
         let mut database = nights(&few, &[100.0, 100.0, 200.0, 200.0]);
         assert_eq!(alerts(database.index()).unwrap(), []);
     }
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn versions_of_a_library_are_one_history() {
         let rows = |mpi: Option<&str>| {
-            let folder = Folder::new();
+            let folder = Folder::on_engine();
             let mut database = nights(&folder, &[1.0]);
             let run = database.index().runs(&Filter::default(), None, 1).unwrap().runs.remove(0).0;
             Kind::of(&RunRow { mpi: mpi.map(str::to_owned), ..run })

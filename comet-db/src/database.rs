@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::Error;
 use crate::blobs::{Blobs, Packed};
 use crate::card::{Card, OPERATOR, State, now_ms};
+use crate::engine;
 use crate::examine::{self, RunRows};
 use crate::id::{BlobId, Id};
 use crate::index::Index;
@@ -14,11 +15,8 @@ use crate::index::access::TokenRow;
 use crate::index::marks::MarkRow;
 use crate::limits::Limits;
 use crate::rows::RunRow;
-use crate::sqlite::Sqlite;
 use crate::token::{Scope, Secret};
 
-/// Name of the file of the index.
-const INDEX: &str = "index.sqlite";
 /// Time by which a run may have started after its arrival, for clocks that are ahead.
 const AHEAD_MS: i64 = 24 * 3_600_000;
 
@@ -67,8 +65,25 @@ impl Database {
     /// # Errors
     /// If the folder holds something else, or cannot be read and written.
     pub fn open(folder: &Path) -> Result<Self, Error> {
+        let blobs = Self::blobs_in(folder)?;
+        let id = blobs.id()?.unwrap_or_default();
+        let (mut index, reindexes) = Index::open(engine::open(folder)?)?;
+        if index.origin()?.as_ref() != Some(&id) {
+            index.write(|index| index.claim(&id))?;
+        }
+        let mut database = Self { blobs, index, problems: Vec::new() };
+        if reindexes {
+            database.reindex()?;
+        } else {
+            database.catch_up()?;
+        }
+        Ok(database)
+    }
+
+    /// The blobs of the database in `folder`, or of the one that it becomes.
+    fn blobs_in(folder: &Path) -> Result<Blobs, Error> {
         let is_new = match fs::read_dir(folder) {
-            Ok(mut entries) => entries.next().is_none(),
+            Ok(entries) => entries.flatten().all(|entry| entry.file_name() == engine::POSTGRES),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
             Err(error) => return Err(Error::io("read", folder, "name a folder")(error)),
         };
@@ -78,15 +93,7 @@ impl Database {
                 folder.display()
             )));
         }
-        let blobs = Blobs::open(folder)?;
-        let (index, reindexes) = Index::open(Box::new(Sqlite::open(&folder.join(INDEX))?))?;
-        let mut database = Self { blobs, index, problems: Vec::new() };
-        if reindexes {
-            database.reindex()?;
-        } else {
-            database.catch_up()?;
-        }
-        Ok(database)
+        Blobs::open(folder)
     }
 
     /// The database in `folder`, which must be one.
@@ -108,7 +115,24 @@ impl Database {
     /// # Errors
     /// If it cannot be opened.
     pub fn reader(folder: &Path) -> Result<Index, Error> {
-        Ok(Index::open(Box::new(Sqlite::open(&folder.join(INDEX))?))?.0)
+        Ok(Index::open(engine::open(folder)?)?.0)
+    }
+
+    /// The database in `folder`, new or not, whose index is in the database of PostgreSQL at `address` from
+    /// now on; tokens, marks and the audit log move there. Nothing else may have the database open.
+    ///
+    /// # Errors
+    /// If the index there is of another database, or cannot be reached.
+    pub fn on_postgres(folder: &Path, address: &str) -> Result<Self, Error> {
+        let id = Self::blobs_in(folder)?.id()?.unwrap_or_default();
+        let before = engine::existing(folder)?.map(Index::open).transpose()?;
+        let (mut index, _) = Index::open(engine::postgres(address)?)?;
+        index.write(|index| match (index.claim(&id)?, before) {
+            (true, Some((mut before, _))) => index.take_over(&mut before),
+            _ => Ok(()),
+        })?;
+        engine::set_postgres(folder, address)?;
+        Self::open(folder)
     }
 
     /// The index.
@@ -312,18 +336,16 @@ impl Database {
         Ok(())
     }
 
-    /// Writes a copy of the database into the folder `to`, which becomes or is a database itself: the index
-    /// as of one moment, and all files that it lacks, the number of which is returned. Files that cannot be
-    /// read are among the [problems](Self::problems).
+    /// Brings the copy of the database in the folder `to` up to date, which becomes or is a database itself:
+    /// all files that it lacks, the number of which is returned; then tokens, marks and the audit log as of
+    /// one moment. Its index is made from its files, by the engine that its own folder names. Files that
+    /// cannot be read are among the [problems](Self::problems).
     ///
     /// # Errors
     /// If the folder holds something else, or a file cannot be written.
     pub fn back_up(&mut self, to: &Path) -> Result<usize, Error> {
         self.problems.clear();
         let copies = Blobs::open_copy(to, &self.blobs.id()?.unwrap_or_default())?;
-        let (part, path) = (to.join("index.part"), to.join(INDEX));
-        drop(fs::remove_file(&part));
-        self.index.back_up(&part)?;
         let mut n_copied = 0;
         for id in self.blobs.ids()? {
             let copied = self.blobs.card(id).and_then(|card| self.blobs.copy(id, &card, &copies));
@@ -335,11 +357,10 @@ impl Database {
                 Err(error) => return Err(error),
             }
         }
-        for end in ["-wal", "-shm"] {
-            // Those of the copy before would be taken for the new one's.
-            drop(fs::remove_file(to.join(format!("{INDEX}{end}"))));
-        }
-        fs::rename(&part, &path).map_err(Error::io("write", path, "free some space"))?;
+        let mut copy = Self::open(to)?;
+        self.problems.append(&mut copy.problems);
+        // No other process changes them meanwhile.
+        self.index.write(|index| copy.index.write(|copy| copy.take_over(index)))?;
         Ok(n_copied)
     }
 }

@@ -9,19 +9,58 @@ use comet_report::record::{
     Quote, RankStat, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Summary, Transport, World,
 };
 
+use crate::engine;
 use crate::index::access::TokenRow;
 use crate::token::Scope;
+
+/// Variable with the address of a database of PostgreSQL (`host=HOST dbname=NAME`): with it the tests keep
+/// their indexes there, each in a schema of its own.
+const SERVER: &str = "COMET_TEST_POSTGRES";
 
 /// A folder that is removed with its value.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
+    /// An empty folder.
     pub(crate) fn new() -> Self {
         static N_FOLDERS: AtomicUsize = AtomicUsize::new(0);
         let number = N_FOLDERS.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("comet-db-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
+    }
+
+    /// A folder for a database on the engine that is tested.
+    pub(crate) fn on_engine() -> Self {
+        let folder = Self::new();
+        if let Some(address) = folder.address() {
+            folder.write(engine::POSTGRES, &address);
+        }
+        folder
+    }
+
+    /// The address of a schema of its own, which is made, if there is a server.
+    pub(crate) fn address(&self) -> Option<String> {
+        let (server, schema) = (std::env::var(SERVER).ok()?, self.schema());
+        engine::postgres(&server).unwrap().batch(&format!("CREATE SCHEMA {schema}")).unwrap();
+        Some(format!("{server} options='-c search_path={schema}'"))
+    }
+
+    /// Removes the index of the database in it.
+    pub(crate) fn remove_index(&self) {
+        if self.0.join(engine::POSTGRES).exists() {
+            let schema = self.schema();
+            let sql = format!("DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}");
+            engine::open(&self.0).unwrap().batch(&sql).unwrap();
+        }
+        for file in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+            drop(fs::remove_file(self.0.join(file)));
+        }
+    }
+
+    /// Name of its schema.
+    fn schema(&self) -> String {
+        self.0.file_name().unwrap().to_str().unwrap().replace('-', "_")
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -39,6 +78,10 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        if self.0.join(engine::POSTGRES).exists() {
+            let sql = format!("DROP SCHEMA {} CASCADE", self.schema());
+            engine::open(&self.0).unwrap().batch(&sql).unwrap();
+        }
         fs::remove_dir_all(&self.0).unwrap();
     }
 }

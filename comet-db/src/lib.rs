@@ -3,7 +3,7 @@
 //! ```text
 //!   FILE ──► unpack ──► examine ──► rows ─┬─► blobs: data/ab/abcd….jsonl.gz, data/ab/abcd….json
 //!            limits     the reader        │          the file, named by its SHA-256, and its card
-//!                       of all commands   └─► index: index.sqlite, made of the blobs
+//!                       of all commands   └─► index: of SQLite or PostgreSQL, made of the blobs
 //! ```
 //!
 //! *The blobs are the truth.* A result file is kept as it is, under the SHA-256 of its bytes, and never
@@ -25,12 +25,15 @@ pub mod answer;
 pub mod blobs;
 pub mod card;
 mod database;
+mod engine;
 mod error;
 pub mod examine;
 pub mod id;
 pub mod index;
 pub mod limits;
 pub mod overlay;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod rows;
 pub mod sqlite;
 pub mod store;

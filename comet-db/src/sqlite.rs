@@ -91,7 +91,8 @@ fn value(value: ValueRef<'_>) -> Value<'static> {
 
 impl Store for Sqlite {
     fn dialect(&self) -> Dialect {
-        Dialect { int: "INTEGER", real: "REAL", clustered: "STRICT, WITHOUT ROWID" }
+        let clustered = "STRICT, WITHOUT ROWID";
+        Dialect { int: "INTEGER", real: "REAL", text: "TEXT", clustered }
     }
 
     fn version(&mut self) -> Result<i64, Error> {
@@ -134,12 +135,5 @@ impl Store for Sqlite {
         };
         let rows = statement.query_map(params_from_iter(values), read).map_err(refused)?;
         rows.collect::<rusqlite::Result<_>>().map_err(refused)
-    }
-
-    fn back_up(&mut self, path: &Path) -> Result<(), Error> {
-        let path = path.to_str().ok_or_else(|| {
-            Error::Index(format!("{} is no UTF-8 (name another file)", path.display()))
-        })?;
-        self.execute("VACUUM INTO $1", &[path.into()]).map(drop)
     }
 }

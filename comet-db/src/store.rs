@@ -1,8 +1,8 @@
 //! The engine that an index is kept in.
 //!
 //! An engine executes statements and converts values, and nothing else: statements and rows are those of
-//! [`index`](crate::index), so that a second engine is one more file. Statements number their values `$1`,
-//! `$2`, … in the order in which these first stand there.
+//! [`index`](crate::index), so that an engine is one file. Statements number their values `$1`, `$2`, … in
+//! the order in which these first stand there, and say where NULL stands in an order of what may be NULL.
 
 use std::borrow::Cow;
 use std::vec;
@@ -73,12 +73,6 @@ pub trait Store: Send {
     /// # Errors
     /// If the engine refuses.
     fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error>;
-
-    /// Writes a consistent copy of the whole database to the new file `path`.
-    ///
-    /// # Errors
-    /// If the engine refuses.
-    fn back_up(&mut self, path: &std::path::Path) -> Result<(), Error>;
 }
 
 /// Words of the language of an engine.
@@ -88,14 +82,18 @@ pub struct Dialect {
     pub int: &'static str,
     /// Type of floating-point numbers of 64 bits.
     pub real: &'static str,
+    /// Type of texts, which are compared and ordered by their bytes.
+    pub text: &'static str,
     /// End of the definition of a table whose rows lie in the order of its key.
     pub clustered: &'static str,
 }
 
 impl Dialect {
-    /// `sql` with the words of this dialect for `{int}`, `{real}` and `{clustered}`.
+    /// `sql` with the words of this dialect for `{int}`, `{real}`, `{text}` and `{clustered}`.
     pub(crate) fn apply(self, sql: &str) -> String {
-        let words = [("{int}", self.int), ("{real}", self.real), ("{clustered}", self.clustered)];
+        let Self { int, real, text, clustered } = self;
+        let words =
+            [("{int}", int), ("{real}", real), ("{text}", text), ("{clustered}", clustered)];
         words.iter().fold(sql.to_owned(), |sql, (name, word)| sql.replace(name, word))
     }
 }
@@ -116,6 +114,11 @@ fn strange(found: &Value<'_>, expected: &str) -> Error {
 }
 
 impl Row {
+    /// The values of the columns that are left.
+    pub(crate) fn into_values(self) -> Vec<Value<'static>> {
+        self.0.collect()
+    }
+
     fn next(&mut self) -> Value<'static> {
         self.0.next().unwrap_or(Value::Null)
     }

@@ -32,7 +32,7 @@ fn published() -> Filter {
 
 #[test]
 fn a_file_is_added_once() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();
     let bytes = Example::default().file();
     let first = add(&mut database, &bytes);
@@ -46,7 +46,7 @@ fn a_file_is_added_once() {
 
 #[test]
 fn an_index_that_is_made_anew_gives_equal_answers() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let before = database.index().dump().unwrap();
     assert_eq!(before.matches("RunRow").count(), 8);
@@ -56,9 +56,7 @@ fn an_index_that_is_made_anew_gives_equal_answers() {
     let tokens = database.index().tokens().unwrap();
     assert_eq!(tokens.len(), 1, "tokens have no blob, and stay");
     drop(database);
-    for file in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
-        drop(fs::remove_file(folder.path().join(file)));
-    }
+    folder.remove_index();
     let mut database = Database::open(folder.path()).unwrap();
     assert_eq!(database.problems(), [] as [&str; 0]);
     assert_eq!(database.index().dump().unwrap(), before, "without the old index");
@@ -66,7 +64,7 @@ fn an_index_that_is_made_anew_gives_equal_answers() {
 
 #[test]
 fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let before = database.index().dump().unwrap();
     // Killed between the blob and the commit.
@@ -78,7 +76,7 @@ fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
         let sql = format!(
             "DELETE FROM {table} WHERE {key} IN (SELECT id FROM run WHERE blob = '{other}')"
         );
-        Connection::on(&folder).execute(&sql);
+        engine::open(folder.path()).unwrap().batch(&sql).unwrap();
     }
     let staged = database.blobs().stage(&Packed::of(b"never answered").unwrap()).unwrap();
     std::mem::forget(staged);
@@ -93,22 +91,9 @@ fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
     assert_eq!(database.index().pending().unwrap(), []);
 }
 
-/// A connection that knows nothing of an index.
-struct Connection(Sqlite);
-
-impl Connection {
-    fn on(folder: &Folder) -> Self {
-        Self(Sqlite::open(&folder.path().join(INDEX)).unwrap())
-    }
-
-    fn execute(&mut self, sql: &str) {
-        crate::store::Store::batch(&mut self.0, sql).unwrap();
-    }
-}
-
 #[test]
 fn damaged_and_missing_blobs_are_problems_and_the_others_stay() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let blobs = database.index().blobs().unwrap();
     let path = |id: BlobId| {
@@ -129,7 +114,7 @@ fn damaged_and_missing_blobs_are_problems_and_the_others_stay() {
 
 #[test]
 fn runs_are_filtered_and_paged() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let index = database.index();
     let mut count = |filter: Filter| index.runs(&filter, None, 100).unwrap().runs.len();
@@ -164,7 +149,7 @@ fn runs_are_filtered_and_paged() {
 
 #[test]
 fn machines_curves_and_histories_are_found() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let index = database.index();
     let machines = index.machines(State::Published).unwrap();
@@ -191,7 +176,7 @@ fn machines_curves_and_histories_are_found() {
 
 #[test]
 fn tokens_admit_what_they_are_for_until_they_end() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();
     let secret = database.add_token(token("lab", &[Scope::Submit], "hawk-*")).unwrap();
     let error = database.add_token(token("lab", &[Scope::Submit], "*")).unwrap_err().to_string();
@@ -219,7 +204,7 @@ fn tokens_admit_what_they_are_for_until_they_end() {
 
 #[test]
 fn a_pending_run_is_published_once_and_stays_so() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let id = database.index().pending().unwrap()[0];
     assert!(database.publish(id, OPERATOR).unwrap());
@@ -233,7 +218,7 @@ fn a_pending_run_is_published_once_and_stays_so() {
 
 #[test]
 fn a_backup_is_a_database_and_is_brought_up_to_date() {
-    let (folder, to) = (Folder::new(), Folder::new());
+    let (folder, to) = (Folder::on_engine(), Folder::new());
     let mut database = filled(&folder);
     assert_eq!(database.back_up(to.path()).unwrap(), 7);
     let copy = |to: &Folder| {
@@ -259,7 +244,7 @@ fn a_folder_of_other_things_and_a_run_of_the_future_are_refused() {
     folder.write("notes.txt", "x");
     let error = Database::open(folder.path()).unwrap_err().to_string();
     assert!(error.contains("is no database (name a new folder"), "{error}");
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();
     let bytes = Example { day: "9000-01-01", ..Example::default() }.file();
     let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: None };
@@ -273,7 +258,7 @@ fn a_folder_of_other_things_and_a_run_of_the_future_are_refused() {
 
 #[test]
 fn a_transaction_that_panics_is_dropped_and_the_next_one_begins() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = filled(&folder);
     let before = database.index().dump().unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -289,12 +274,12 @@ fn a_transaction_that_panics_is_dropped_and_the_next_one_begins() {
 
 #[test]
 fn a_backup_goes_to_a_folder_of_its_own_and_takes_nothing_back() {
-    let (folder, to, other) = (Folder::new(), Folder::new(), Folder::new());
+    let (folder, to, other) = (Folder::on_engine(), Folder::new(), Folder::new());
     let mut database = filled(&folder);
     other.write("thesis.txt", "x");
     let error = database.back_up(other.path()).unwrap_err().to_string();
     assert!(error.contains("holds something else than a copy of this database"), "{error}");
-    let stranger = Folder::new();
+    let stranger = Folder::on_engine();
     drop(Database::open(stranger.path()).unwrap());
     assert!(database.back_up(stranger.path()).is_err(), "another database");
     assert!(Database::open(stranger.path()).unwrap().blobs().ids().unwrap().is_empty());
@@ -332,8 +317,62 @@ fn a_database_is_made_for_its_owner_alone_and_not_by_a_look() {
 }
 
 #[test]
+fn two_that_write_at_once_lose_nothing() {
+    let folder = Folder::on_engine();
+    let mut first = Database::open(folder.path()).unwrap();
+    let add_all = |database: &mut Database, numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            // Files around 10 come from both.
+            add(database, &Example { number, ..Example::default() }.file());
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| add_all(&mut Database::open(folder.path()).unwrap(), 0..12));
+        add_all(&mut first, 8..20);
+    });
+    assert_eq!(first.index().blobs().unwrap().len(), 20);
+    let entries = first.index().audit(99).unwrap();
+    assert_eq!(entries.len(), 20, "each file is added once");
+    let before = first.index().dump().unwrap();
+    first.reindex().unwrap();
+    assert_eq!(first.index().dump().unwrap(), before);
+}
+
+#[test]
+fn names_are_ordered_by_their_bytes_and_letters_of_ascii_have_no_case() {
+    let folder = Folder::on_engine();
+    let mut database = Database::open(folder.path()).unwrap();
+    let names = ["b", "É", "Z-1", "a_2", "A", "é", "Z"];
+    for (number, machine) in (0..).zip(names) {
+        add(&mut database, &Example { number, machine, ..Example::default() }.file());
+    }
+    let index = database.index();
+    assert_eq!(index.machine_names().unwrap(), ["A", "Z", "Z-1", "a_2", "b", "É", "é"]);
+    let mut count = |name: &str| {
+        let filter = Filter { machine: Some(name.into()), ..published() };
+        index.runs(&filter, None, 100).unwrap().runs.len()
+    };
+    assert_eq!(["B", "z-1", "é", "É"].map(&mut count), [1, 1, 1, 1]);
+}
+
+#[test]
+fn an_index_is_of_one_database() {
+    let (folder, other) = (Folder::on_engine(), Folder::new());
+    drop(Database::open(folder.path()).unwrap());
+    for file in ["index.sqlite", engine::POSTGRES] {
+        if let Ok(bytes) = fs::read(folder.path().join(file)) {
+            fs::write(other.path().join(file), bytes).unwrap();
+        }
+    }
+    fs::create_dir(other.path().join("data")).unwrap();
+    let error = Database::open(other.path()).unwrap_err().to_string();
+    drop(fs::remove_file(other.path().join(engine::POSTGRES)));
+    assert!(error.contains("(give each database an index of its own)"), "{error}");
+}
+
+#[test]
 fn long_runs_come_in_parts() {
-    let folder = Folder::new();
+    let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();
     let mut records = Example { n_points: 10, ..Example::default() }.records();
     let comet_report::record::Record::Point(point) = records[1].clone() else { panic!("a point") };

@@ -76,7 +76,8 @@ impl Index {
     pub fn figures(&mut self, series: Id, runs: &[Id]) -> Result<Vec<Figure>, Error> {
         let sql = format!(
             "SELECT run_id, x, procs, quoted_ns, launches_ns FROM point \
-             WHERE series_id = $1 AND run_id IN ({}) ORDER BY x, procs, run_id, place",
+             WHERE series_id = $1 AND run_id IN ({}) \
+             ORDER BY x NULLS FIRST, procs NULLS FIRST, run_id, place",
             numbers(runs)
         );
         let read = |mut row: Row| {

@@ -7,7 +7,7 @@ pub mod marks;
 mod runs;
 mod schema;
 
-use std::path::Path;
+use std::ops::RangeInclusive;
 
 use crate::Error;
 use crate::card::{Card, State};
@@ -18,6 +18,11 @@ use crate::store::{Store, Value};
 
 pub use history::Figure;
 pub use runs::{Cursor, Filter, MAX_ROWS, MachineUse, Page, SeriesUse};
+
+/// The most rows that one statement inserts.
+const ROWS: usize = 64;
+/// End of a statement that inserts what is not there yet.
+const UNLESS_THERE: &str = " ON CONFLICT DO NOTHING";
 
 /// An index over one connection.
 pub struct Index {
@@ -78,9 +83,9 @@ impl Index {
     pub fn add(&mut self, rows: &RunRows) -> Result<(), Error> {
         self.insert_new(&rows.machine)?;
         self.insert(&rows.run)?;
-        rows.labels.iter().try_for_each(|row| self.insert(row))?;
-        rows.series.iter().try_for_each(|row| self.insert_new(row))?;
-        rows.points.iter().try_for_each(|row| self.insert(row))
+        self.insert_all(&rows.labels, "")?;
+        self.insert_all(&rows.series, UNLESS_THERE)?;
+        self.insert_all(&rows.points, "")
     }
 
     /// True if the runs of `blob` are in the index.
@@ -146,22 +151,72 @@ impl Index {
         schema::DERIVED.iter().try_for_each(delete)
     }
 
-    /// Writes a consistent copy to the new file `path`.
+    /// Notes that the blobs are those of the database `id`; inside of a transaction. True if it was not noted
+    /// before.
     ///
     /// # Errors
-    /// If it cannot be written.
-    pub fn back_up(&mut self, path: &Path) -> Result<(), Error> {
-        self.store.back_up(path)
+    /// If they are those of another one.
+    pub fn claim(&mut self, id: &str) -> Result<bool, Error> {
+        let Some(found) = self.origin()? else {
+            self.store.execute("INSERT INTO origin (id) VALUES ($1)", &[id.into()])?;
+            return Ok(true);
+        };
+        if found == id {
+            return Ok(false);
+        }
+        Err(Error::Index(format!(
+            "it is of the database {found}, not of {id} as data/id says (give each database an index of its own)"
+        )))
+    }
+
+    /// Id of the database whose blobs these are; `None` before one is noted.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn origin(&mut self) -> Result<Option<String>, Error> {
+        let rows = self.store.query("SELECT id FROM origin", &[])?.into_iter();
+        rows.map(|mut row| row.text()).next().transpose()
+    }
+
+    /// Takes tokens, marks and the audit log of `other` in place of its own; inside of a transaction.
+    ///
+    /// # Errors
+    /// If an engine refuses.
+    pub fn take_over(&mut self, other: &mut Self) -> Result<(), Error> {
+        for table in schema::KEPT {
+            self.store.execute(&format!("DELETE FROM {table}"), &[])?;
+            // Columns have the same order in all engines: that of the steps that made them.
+            for row in other.store.query(&format!("SELECT * FROM {table} ORDER BY id"), &[])? {
+                let values = row.into_values();
+                let sql = format!("INSERT INTO {table} VALUES ({})", places(1..=values.len()));
+                self.store.execute(&sql, &values)?;
+            }
+        }
+        Ok(())
     }
 
     /// Inserts `row`, which must be new.
     fn insert<T: Table>(&mut self, row: &T) -> Result<(), Error> {
-        self.store.execute(&insertion::<T>(""), &row.values()).map(drop)
+        self.insert_all(std::slice::from_ref(row), "")
     }
 
     /// Inserts `row`, unless it is there: equal ids stand for equal rows.
     fn insert_new<T: Table>(&mut self, row: &T) -> Result<(), Error> {
-        self.store.execute(&insertion::<T>(" ON CONFLICT DO NOTHING"), &row.values()).map(drop)
+        self.insert_all(std::slice::from_ref(row), UNLESS_THERE)
+    }
+
+    /// Inserts `rows` by statements with `end` behind them, most of which insert many: each is a message to
+    /// a server and back.
+    fn insert_all<T: Table>(&mut self, rows: &[T], end: &str) -> Result<(), Error> {
+        let (many, rest) = rows.as_chunks::<ROWS>();
+        for rows in many {
+            let values: Vec<Value<'_>> = rows.iter().flat_map(T::values).collect();
+            self.store.execute(&insertion::<T>(ROWS, end), &values)?;
+        }
+        for row in rest {
+            self.store.execute(&insertion::<T>(1, end), &row.values())?;
+        }
+        Ok(())
     }
 
     /// The rows of `T` for which `condition` holds, in its order.
@@ -195,8 +250,11 @@ impl Index {
     }
 }
 
-/// The numbers of `ids`, with commas between them.
+/// The numbers of `ids`, with commas between them, or what no number is equal to.
 fn numbers(ids: &[Id]) -> String {
+    if ids.is_empty() {
+        return "NULL".into();
+    }
     ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(", ")
 }
 
@@ -205,8 +263,15 @@ fn columns<T: Table>() -> String {
     T::COLUMNS.join(", ")
 }
 
-/// The statement that inserts a row of `T`, with `end` behind it.
-fn insertion<T: Table>(end: &str) -> String {
-    let places: Vec<String> = (1..=T::COLUMNS.len()).map(|number| format!("${number}")).collect();
-    format!("INSERT INTO {} ({}) VALUES ({}){end}", T::NAME, columns::<T>(), places.join(", "))
+/// The statement that inserts `n_rows` of `T`, with `end` behind it.
+fn insertion<T: Table>(n_rows: usize, end: &str) -> String {
+    let n_columns = T::COLUMNS.len();
+    let row = |row| format!("({})", places(row * n_columns + 1..=(row + 1) * n_columns));
+    let rows: Vec<String> = (0..n_rows).map(row).collect();
+    format!("INSERT INTO {} ({}) VALUES {}{end}", T::NAME, columns::<T>(), rows.join(", "))
+}
+
+/// The places of the values `numbers`, with commas between them.
+fn places(numbers: RangeInclusive<usize>) -> String {
+    numbers.map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
 }

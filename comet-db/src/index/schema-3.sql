@@ -1,8 +1,8 @@
 CREATE TABLE mark (
     id {int} PRIMARY KEY,
-    machine TEXT NOT NULL,
+    machine {text} NOT NULL,
     at_ms {int} NOT NULL,
-    note TEXT NOT NULL,
-    who TEXT NOT NULL
+    note {text} NOT NULL,
+    who {text} NOT NULL
 ) {clustered};
 CREATE INDEX mark_by_time ON mark (at_ms, id);

@@ -5,7 +5,7 @@ use crate::store::Store;
 
 /// A step to the next version.
 pub(super) struct Step {
-    /// Its statements, in which `{int}`, `{real}` and `{clustered}` stand for words of the dialect.
+    /// Its statements, in which `{int}`, `{real}`, `{text}` and `{clustered}` stand for words of the dialect.
     sql: &'static str,
     /// True if rows that follow from blobs have to be made anew.
     reindexes: bool,
@@ -17,10 +17,14 @@ pub(super) const STEPS: &[Step] = &[
     Step { sql: include_str!("schema-1.sql"), reindexes: true },
     Step { sql: include_str!("schema-2.sql"), reindexes: false },
     Step { sql: include_str!("schema-3.sql"), reindexes: false },
+    Step { sql: include_str!("schema-4.sql"), reindexes: false },
 ];
 
 /// Tables whose rows follow from the blobs, so that those that refer to others come first.
 pub(super) const DERIVED: &[&str] = &["point", "label", "run", "series", "machine"];
+
+/// Tables whose rows no blob holds.
+pub(super) const KEPT: &[&str] = &["token", "mark", "audit"];
 
 /// Takes the steps that `store` lacks, each in a transaction; true if rows that follow from blobs have to
 /// be made anew.
@@ -78,15 +82,13 @@ fn number(n: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use crate::engine;
     use crate::fixture::Folder;
-    use crate::sqlite::Sqlite;
     use crate::store::{Dialect, Row, Value};
 
     /// An engine whose first commit fails, as on a full disk.
-    struct Full(Sqlite, bool);
+    struct Full(Box<dyn Store>, bool);
 
     impl Store for Full {
         fn dialect(&self) -> Dialect {
@@ -119,15 +121,12 @@ mod tests {
         fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
             self.0.query(sql, values)
         }
-        fn back_up(&mut self, path: &Path) -> Result<(), Error> {
-            self.0.back_up(path)
-        }
     }
 
     #[test]
     fn a_step_whose_commit_fails_is_taken_again() {
-        let folder = Folder::new();
-        let mut store = Full(Sqlite::open(&folder.path().join("index")).unwrap(), false);
+        let folder = Folder::on_engine();
+        let mut store = Full(engine::open(folder.path()).unwrap(), false);
         assert!(upgrade(&mut store).is_err());
         assert_eq!(store.version().unwrap(), 0);
         assert!(upgrade(&mut store).unwrap(), "no transaction is left open");
@@ -135,19 +134,28 @@ mod tests {
 
     /// Names and definitions of all tables and indexes.
     fn definitions(store: &mut dyn Store) -> Vec<String> {
-        let sql =
-            "SELECT name || ': ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name";
+        let is_sqlite = store.dialect().int == "INTEGER";
+        let sql = if is_sqlite {
+            "SELECT name || ': ' || sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
+        } else {
+            "SELECT table_name || '.' || column_name || ': ' || data_type || is_nullable || \
+             COALESCE(collation_name, '') AS text FROM information_schema.columns \
+             WHERE table_schema = current_schema() \
+             UNION ALL SELECT replace(indexdef, schemaname, '') FROM pg_indexes \
+             WHERE schemaname = current_schema() ORDER BY text"
+        };
         let rows = store.query(sql, &[]).unwrap();
         rows.into_iter().map(|mut row| row.text().unwrap()).collect()
     }
 
     #[test]
     fn every_earlier_version_is_taken_to_the_latest_one() {
-        let folder = Folder::new();
-        let mut latest = Sqlite::open(&folder.path().join("latest")).unwrap();
-        assert!(upgrade(&mut latest).unwrap());
+        let folder = Folder::on_engine();
+        let mut latest = engine::open(folder.path()).unwrap();
+        assert!(upgrade(&mut *latest).unwrap());
         for version in 0..=STEPS.len() {
-            let mut store = Sqlite::open(&folder.path().join(version.to_string())).unwrap();
+            let folder = Folder::on_engine();
+            let mut store = engine::open(folder.path()).unwrap();
             for step in &STEPS[..version] {
                 store.batch(&store.dialect().apply(step.sql)).unwrap();
             }
@@ -156,9 +164,9 @@ mod tests {
                 store.batch("INSERT INTO machine VALUES (1, 'kept', NULL, NULL)").unwrap();
             }
             let expected = STEPS[version..].iter().any(|step| step.reindexes);
-            assert_eq!(upgrade(&mut store).unwrap(), expected, "from {version}");
+            assert_eq!(upgrade(&mut *store).unwrap(), expected, "from {version}");
             assert_eq!(store.version().unwrap(), number(STEPS.len()));
-            assert_eq!(definitions(&mut store), definitions(&mut latest), "from {version}");
+            assert_eq!(definitions(&mut *store), definitions(&mut *latest), "from {version}");
             if version > 0 {
                 let names = store.query("SELECT name FROM machine", &[]).unwrap();
                 assert_eq!(names.len(), 1, "from {version}");
@@ -168,11 +176,11 @@ mod tests {
 
     #[test]
     fn a_later_version_is_refused() {
-        let folder = Folder::new();
-        let mut store = Sqlite::open(&folder.path().join("index")).unwrap();
-        upgrade(&mut store).unwrap();
+        let folder = Folder::on_engine();
+        let mut store = engine::open(folder.path()).unwrap();
+        upgrade(&mut *store).unwrap();
         store.set_version(99).unwrap();
-        let error = upgrade(&mut store).unwrap_err().to_string();
+        let error = upgrade(&mut *store).unwrap_err().to_string();
         let expected = format!("its schema has version 99, expected at most {}", STEPS.len());
         assert!(error.contains(&expected), "{error}");
     }

@@ -28,7 +28,9 @@ pub(super) fn keep(path: &Path, page: &[u8]) {
     let Some(folder) = path.parent() else { return };
     // Relaxed: the numbers have to differ, and nothing else depends on them.
     let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
-    let part = folder.join(format!("{}-{number}.part", process::id()));
+    // Several machines may share the folder.
+    let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    let part = folder.join(format!("{}-{number}-{age:x}.part", process::id()));
     let written = fs::create_dir_all(folder)
         .and_then(|()| fs::write(&part, page))
         .and_then(|()| fs::rename(&part, path));

@@ -24,7 +24,7 @@ struct Served {
 impl Served {
     /// A database of published `files`.
     fn new(files: &[Vec<u8>]) -> Self {
-        let folder = Folder::new();
+        let folder = Folder::on_engine();
         drop(Database::open(folder.path()).unwrap());
         let site = Arc::new(Site::open(folder.path()).unwrap());
         for bytes in files {
@@ -290,6 +290,7 @@ fn requests_that_name_nothing_are_answered_by_a_sentence() {
     served.get("/compare", 200);
     served.get("/compare.csv", 404);
     served.get(&format!("/compare?run={run}&series=0000000000000001"), 200);
+    served.get("/?machine=%00&label=%00", 200);
     assert!(served.get("/compare?x=sideways", 400).contains("expected length or ranks"));
     assert!(served.get("/compare?state=pending", 400).contains("expected a field of this page"));
     assert!(served.get("/compare?run=0000000000000001", 404).contains("there is no such run"));

@@ -16,6 +16,11 @@ pub(crate) enum DbCommand {
     /// Add result files; a new folder becomes a database
     #[command(after_help = "Example:\n  comet-run db add results a.jsonl b.jsonl")]
     Add(AddArgs),
+    /// Keep the index of a database, new or not, on a server of PostgreSQL
+    #[command(
+        after_help = "Example:\n  comet-run db init results --index 'host=/run/postgresql dbname=comet'"
+    )]
+    Init(InitArgs),
     /// List runs, the latest first
     #[command(
         after_help = "Example:\n  comet-run db list results --machine hawk --since 2026-01-01"
@@ -55,6 +60,16 @@ pub(crate) struct FolderArgs {
     /// Folder of the database
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Database of PostgreSQL, as in postgres://USER@HOST/NAME; - to read it from the standard input
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) index: String,
 }
 
 #[derive(Debug, Args)]

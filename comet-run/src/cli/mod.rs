@@ -22,8 +22,8 @@ use crate::catalogue;
 use crate::exit;
 #[cfg(feature = "db")]
 pub(crate) use db::{
-    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, MarkCommand,
-    ServeArgs, SubmitArgs, TokenCommand,
+    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, InitArgs, ListRunsArgs,
+    MarkCommand, ServeArgs, SubmitArgs, TokenCommand,
 };
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,

@@ -1,6 +1,7 @@
 //! `db`: the result database, from its own machine.
 
 use std::fs;
+use std::io::Read as _;
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +18,15 @@ use comet_db::token::Scope;
 use comet_db::{Arrival, Database, Error, Prepared, answer};
 
 use crate::cli::{
-    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, ListRunsArgs, MarkCommand,
-    TokenCommand,
+    AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, InitArgs, ListRunsArgs,
+    MarkCommand, TokenCommand,
 };
 use crate::exit;
 use crate::paths;
 use crate::terminal;
 
+/// The most bytes of an address on the standard input.
+const MAX_ADDRESS: u64 = 10_000;
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Entries of the audit log that are printed.
@@ -37,6 +40,7 @@ const FEWEST_DIGITS: usize = 4;
 pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
     match &args.command {
         DbCommand::Add(args) => add(args),
+        DbCommand::Init(args) => init(args),
         DbCommand::List(args) => list(args),
         DbCommand::Accept(args) => accept(args),
         DbCommand::Demo(args) => super::demo::demo(&args.folder),
@@ -84,6 +88,19 @@ fn noted(opened: Result<Database, Error>) -> anyhow::Result<Database> {
     let database = opened.map_err(refused)?;
     database.problems().iter().for_each(|problem| terminal::note(&format!("note: {problem}")));
     Ok(database)
+}
+
+fn init(args: &InitArgs) -> anyhow::Result<u8> {
+    // An address may hold a password, which other users see on a command line.
+    let address = match &*args.index {
+        "-" => std::io::read_to_string(std::io::stdin().take(MAX_ADDRESS))?,
+        address => address.to_owned(),
+    };
+    let mut database = noted(Database::on_postgres(&args.folder, address.trim()))?;
+    let n_files = database.index().blobs().map_err(refused)?.len();
+    let folder = terminal::one_line(args.folder.display());
+    terminal::print(&format!("the index of {folder} is on PostgreSQL ({n_files} files)\n"))?;
+    Ok(exit::OK)
 }
 
 fn add(args: &AddArgs) -> anyhow::Result<u8> {

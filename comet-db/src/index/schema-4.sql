@@ -1,0 +1,3 @@
+CREATE TABLE origin (
+    id {text} PRIMARY KEY
+) {clustered};
