@@ -33,9 +33,10 @@ fi
 
 scratch=$(mktemp -d)
 data=$scratch/postgres
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 postgres() { # ACTION...
     (cd "$data" && "${as_user[@]}" "$bin/pg_ctl" --pgdata="$data/data" --log="$data/log" --wait --silent \
-        --options="-k $data -h '' -c fsync=off" "$@")
+        --options="-k $data -h localhost -p $port -c fsync=off -c ssl=on -c ssl_cert_file=$data/server.pem -c ssl_key_file=$data/key.pem" "$@")
 }
 servers=()
 stop() {
@@ -58,8 +59,20 @@ initialise() { # OPTION...
 }
 initialise --locale=C.UTF-8 --locale-provider=icu --icu-locale=en-US || initialise --locale=C.UTF-8 ||
     fail "initdb: $(cat "$data/words")"
+certificate() { # NAME
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
+        -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE -keyout "$scratch/key.pem" \
+        -out "$scratch/$1.pem" 2>/dev/null
+}
+certificate other
+certificate server
+cp "$scratch/key.pem" "$scratch/server.pem" "$data"
+chmod 600 "$data/key.pem"
+# By TCP with TLS alone.
+printf '%s\n' 'local all all trust' 'hostssl all all all trust' >"$data/data/pg_hba.conf"
+((EUID != 0)) || chown "$user" "$data"/*.pem "$data/data/pg_hba.conf"
 postgres start
-address="host=$data user=comet dbname=postgres"
+address="host=$data port=$port user=comet dbname=postgres"
 sql() {
     "$bin/psql" --no-psqlrc --quiet --tuples-only --no-align "$address" --command "$1"
 }
@@ -234,7 +247,7 @@ wait "$killed" || fail "the killed server"
 wait "$alive" || fail "the other server goes on"
 kept
 
-announce "PostgreSQL breaks off amid submissions and starts again, and stops"
+announce "PostgreSQL breaks off amid submissions, and starts again"
 # The other token has sent as much as a minute admits.
 "$comet_run" db token add shared again --scope submit,publish >token 2>/dev/null
 python3 - "$(url shared)" <<'PY' >>answered &
@@ -260,6 +273,22 @@ postgres restart --mode=immediate
 wait "$sending" || fail "the server does not find its index again"
 kept
 runs shared >before
+
+announce "a connection with TLS"
+remote="host=localhost port=$port user=comet dbname=postgres"
+refused() { # WORDS OPTION...
+    local words=$1
+    shift
+    if "$comet_run" db init shared --index "$remote" "$@" 2>words; then fail "an index $*"; fi
+    grep -q "$words" words || fail "a refusal with $words: $(cat words)"
+}
+refused 'no encryption'
+refused 'certificate' --ca other.pem
+"$comet_run" db init shared --index "$remote" --ca server.pem
+runs shared >after
+same "an encrypted index gives other answers" before after
+
+announce "a backup without PostgreSQL"
 "$comet_run" db backup shared copy
 "$comet_run" db backup shared copy | grep -q '(0 new files)' || fail "a second backup copies nothing"
 postgres stop --mode=fast

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::Error;
 use crate::blobs::{Blobs, Packed};
 use crate::card::{Card, OPERATOR, State, now_ms};
-use crate::engine;
+use crate::engine::{self, Server};
 use crate::examine::{self, RunRows};
 use crate::id::{BlobId, Id};
 use crate::index::Index;
@@ -118,20 +118,20 @@ impl Database {
         Ok(Index::open(engine::open(folder)?)?.0)
     }
 
-    /// The database in `folder`, new or not, whose index is in the database of PostgreSQL at `address` from
-    /// now on; tokens, marks and the audit log move there. Nothing else may have the database open.
+    /// The database in `folder`, new or not, whose index is on `server` from now on; tokens, marks and the
+    /// audit log move there. Nothing else may have the database open.
     ///
     /// # Errors
     /// If the index there is of another database, or cannot be reached.
-    pub fn on_postgres(folder: &Path, address: &str) -> Result<Self, Error> {
+    pub fn on_postgres(folder: &Path, server: &Server) -> Result<Self, Error> {
         let id = Self::blobs_in(folder)?.id()?.unwrap_or_default();
         let before = engine::existing(folder)?.map(Index::open).transpose()?;
-        let (mut index, _) = Index::open(engine::postgres(address)?)?;
+        let (mut index, _) = Index::open(engine::postgres(server)?)?;
         index.write(|index| match (index.claim(&id)?, before) {
             (true, Some((mut before, _))) => index.take_over(&mut before),
             _ => Ok(()),
         })?;
-        engine::set_postgres(folder, address)?;
+        engine::set_postgres(folder, server)?;
         Self::open(folder)
     }
 

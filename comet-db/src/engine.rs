@@ -14,15 +14,33 @@ use crate::store::Store;
 const SQLITE: &str = "index.sqlite";
 /// Name of the file with the address of an index on PostgreSQL.
 pub(crate) const POSTGRES: &str = "index.postgres";
+/// Name of the file with the certificates that vouch for its server.
+const CERTIFICATES: &str = "index.pem";
 /// Remedy for a file of an address that cannot be read or written.
 const PERMISSIONS: &str = "see to its permissions";
+
+/// A database on a server of PostgreSQL.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Address, as libpq has it: `postgres://USER@HOST/NAME`, or `host=HOST dbname=NAME`.
+    pub address: String,
+    /// Certificates in PEM, one of which has to vouch for the server; without them nothing is encrypted.
+    pub certificates: Option<String>,
+}
+
+/// Without the address, which may hold a password.
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").finish_non_exhaustive()
+    }
+}
 
 /// The engine of the database in `folder`.
 ///
 /// # Errors
 /// If it cannot be opened.
 pub(crate) fn open(folder: &Path) -> Result<Box<dyn Store>, Error> {
-    address(folder)?.map_or_else(|| sqlite(folder), |address| postgres(&address))
+    server(folder)?.map_or_else(|| sqlite(folder), |server| postgres(&server))
 }
 
 /// The engine that has an index of the database in `folder`, if there is one.
@@ -30,39 +48,43 @@ pub(crate) fn open(folder: &Path) -> Result<Box<dyn Store>, Error> {
 /// # Errors
 /// If it cannot be opened.
 pub(crate) fn existing(folder: &Path) -> Result<Option<Box<dyn Store>>, Error> {
-    match address(folder)? {
-        Some(address) => postgres(&address).map(Some),
+    match server(folder)? {
+        Some(server) => postgres(&server).map(Some),
         None if folder.join(SQLITE).exists() => sqlite(folder).map(Some),
         None => Ok(None),
     }
 }
 
-/// The address of an index on PostgreSQL, if `folder` has one.
-fn address(folder: &Path) -> Result<Option<String>, Error> {
-    let path = folder.join(POSTGRES);
-    match fs::read_to_string(&path) {
-        Ok(address) => Ok(Some(address.trim().into())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::io("read", path, PERMISSIONS)(error)),
-    }
+/// The server of an index on PostgreSQL, if `folder` names one.
+fn server(folder: &Path) -> Result<Option<Server>, Error> {
+    let read = |name| {
+        let path = folder.join(name);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text.trim().to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", path, PERMISSIONS)(error)),
+        }
+    };
+    let Some(address) = read(POSTGRES)? else { return Ok(None) };
+    Ok(Some(Server { address, certificates: read(CERTIFICATES)? }))
 }
 
 fn sqlite(folder: &Path) -> Result<Box<dyn Store>, Error> {
     Ok(Box::new(Sqlite::open(&folder.join(SQLITE))?))
 }
 
-/// The database of PostgreSQL at `address`.
+/// The database of PostgreSQL that `server` is.
 ///
 /// # Errors
 /// If it cannot be reached.
 #[cfg(feature = "postgres")]
-pub(crate) fn postgres(address: &str) -> Result<Box<dyn Store>, Error> {
-    Ok(Box::new(crate::postgres::Postgres::open(address)?))
+pub(crate) fn postgres(server: &Server) -> Result<Box<dyn Store>, Error> {
+    Ok(Box::new(crate::postgres::Postgres::open(server)?))
 }
 
 /// The refusal of a program without a client of PostgreSQL.
 #[cfg(not(feature = "postgres"))]
-pub(crate) fn postgres(_address: &str) -> Result<Box<dyn Store>, Error> {
+pub(crate) fn postgres(_server: &Server) -> Result<Box<dyn Store>, Error> {
     Err(Error::Unknown(
         "the index is on PostgreSQL, and this program is built without a client of it (build \
          comet-run with --features db-postgres)"
@@ -70,25 +92,34 @@ pub(crate) fn postgres(_address: &str) -> Result<Box<dyn Store>, Error> {
     ))
 }
 
-/// Makes PostgreSQL at `address` the engine of the database in `folder`, in place of any before. Its owner
-/// alone may read the address, which may hold a password.
+/// Makes `server` the engine of the database in `folder`, in place of any before. The owner of the folder
+/// alone may read its address, which may hold a password.
 ///
 /// # Errors
-/// If the file cannot be written.
-pub(crate) fn set_postgres(folder: &Path, address: &str) -> Result<(), Error> {
-    let (part, path) = (folder.join("index.part"), folder.join(POSTGRES));
-    drop(fs::remove_file(&part));
-    let written = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-    let written = written.and_then(|mut file| {
-        writeln!(file, "{address}")?;
-        file.sync_all()?;
-        fs::rename(&part, &path)?;
-        fs::File::open(folder)?.sync_all()
-    });
-    written.map_err(Error::io("write", path, PERMISSIONS))?;
+/// If a file cannot be written.
+pub(crate) fn set_postgres(folder: &Path, server: &Server) -> Result<(), Error> {
+    match &server.certificates {
+        Some(certificates) => write(folder, CERTIFICATES, certificates)?,
+        None => drop(fs::remove_file(folder.join(CERTIFICATES))),
+    }
+    write(folder, POSTGRES, &server.address)?;
     for end in ["", "-wal", "-shm"] {
         // It holds nothing that is not in the other one now.
         drop(fs::remove_file(folder.join(format!("{SQLITE}{end}"))));
     }
     Ok(())
+}
+
+/// Writes the line or lines `text` into the file `name`, in place of the one before.
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), Error> {
+    let (part, path) = (folder.join("index.part"), folder.join(name));
+    drop(fs::remove_file(&part));
+    let written = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
+    let written = written.and_then(|mut file| {
+        writeln!(file, "{text}")?;
+        file.sync_all()?;
+        fs::rename(&part, &path)?;
+        fs::File::open(folder)?.sync_all()
+    });
+    written.map_err(Error::io("write", path, PERMISSIONS))
 }

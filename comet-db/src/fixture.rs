@@ -9,7 +9,7 @@ use comet_report::record::{
     Quote, RankStat, Record, Run, SCHEMA, SCHEMA_MINOR, Suite, Summary, Transport, World,
 };
 
-use crate::engine;
+use crate::engine::{self, Server};
 use crate::index::access::TokenRow;
 use crate::token::Scope;
 
@@ -42,7 +42,8 @@ impl Folder {
     /// The address of a schema of its own, which is made, if there is a server.
     pub(crate) fn address(&self) -> Option<String> {
         let (server, schema) = (std::env::var(SERVER).ok()?, self.schema());
-        engine::postgres(&server).unwrap().batch(&format!("CREATE SCHEMA {schema}")).unwrap();
+        let place = Server { address: server.clone(), certificates: None };
+        engine::postgres(&place).unwrap().batch(&format!("CREATE SCHEMA {schema}")).unwrap();
         Some(format!("{server} options='-c search_path={schema}'"))
     }
 

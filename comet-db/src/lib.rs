@@ -43,6 +43,7 @@ pub mod trend;
 pub mod web;
 
 pub use database::{Added, Arrival, Database, Prepared};
+pub use engine::Server;
 pub use error::Error;
 
 #[cfg(test)]

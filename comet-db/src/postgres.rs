@@ -7,17 +7,24 @@
 use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::config::{Config, Host};
+use tokio_postgres::config::{Config, Host, SslMode};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, NoTls, Statement};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::Error;
+use crate::engine::Server;
 use crate::store::{Dialect, Row, Store, Value};
 
 /// Time for a connection to one address of the server, unless the address of the index has `connect_timeout`.
@@ -58,6 +65,7 @@ const VERSION: &str = "
 /// A connection to a database of PostgreSQL.
 pub struct Postgres {
     config: Config,
+    encryption: Option<MakeRustlsConnect>,
     session: Option<Session>,
     is_in_transaction: bool,
 }
@@ -114,13 +122,13 @@ enum Call<'a> {
 type Answer = (Vec<Row>, u64);
 
 impl Postgres {
-    /// A connection to the database at `address`, as libpq has it: `postgres://USER@HOST/NAME` or
-    /// `host=HOST dbname=NAME`.
+    /// A connection to the database that `server` is.
     ///
     /// # Errors
-    /// If the address is none, the server cannot be reached, or its texts are not in UTF-8.
-    pub fn open(address: &str) -> Result<Self, Error> {
-        let mut config: Config = address.parse().map_err(|error| {
+    /// If its address or certificates are none, it cannot be reached, or its texts are not in UTF-8.
+    pub fn open(server: &Server) -> Result<Self, Error> {
+        let encryption = server.certificates.as_deref().map(encryption).transpose()?;
+        let mut config: Config = server.address.parse().map_err(|error| {
             let words = words(&error);
             Error::Unknown(format!("{words} (write postgres://USER@HOST/NAME)"))
         })?;
@@ -129,7 +137,10 @@ impl Postgres {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
         }
-        let mut opened = Self { config, session: None, is_in_transaction: false };
+        if encryption.is_some() {
+            config.ssl_mode(SslMode::Require);
+        }
+        let mut opened = Self { config, encryption, session: None, is_in_transaction: false };
         let sql = "SELECT current_setting('server_encoding'), to_regclass('comet_schema')::text";
         let mut rows = opened.query(sql, &[])?.into_iter();
         let mut row = rows.next().unwrap_or_else(|| Vec::new().into());
@@ -161,7 +172,7 @@ impl Postgres {
                 None => {
                     // What fails on a new session fails for another reason.
                     is_last = true;
-                    self.session.insert(Session::open(&self.config)?)
+                    self.session.insert(Session::open(&self.config, self.encryption.as_ref())?)
                 }
             };
             let failure = match session.wait(limit, call) {
@@ -185,15 +196,22 @@ impl Postgres {
 }
 
 impl Session {
-    fn open(config: &Config) -> Result<Self, Error> {
+    fn open(config: &Config, encryption: Option<&MakeRustlsConnect>) -> Result<Self, Error> {
         let driver = Driver::new();
         let driver = driver.map_err(Error::io("start a client of", "PostgreSQL", "close files"))?;
         // Twice: for each connection, and for what is said before the session stands.
         let n_hosts = u32::try_from(config.get_hosts().len()).unwrap_or(1).clamp(1, 10);
         let limit = *config.get_connect_timeout().unwrap_or(&CONNECT) * 2 * n_hosts;
         let connected = driver.wait(limit, async {
-            let (client, connection) = config.connect(NoTls).await?;
-            tokio::spawn(connection);
+            let client = if let Some(encryption) = encryption {
+                let (client, connection) = config.connect(encryption.clone()).await?;
+                tokio::spawn(connection);
+                client
+            } else {
+                let (client, connection) = config.connect(NoTls).await?;
+                tokio::spawn(connection);
+                client
+            };
             let milliseconds = STATEMENT[0].as_millis();
             let sql = format!("{SETTINGS} SET statement_timeout = {milliseconds}");
             client.batch_execute(&sql).await?;
@@ -251,6 +269,26 @@ async fn answer(
         Ok(Row::from(values.collect::<Result<Vec<_>, tokio_postgres::Error>>()?))
     };
     Ok((rows.iter().map(read).collect::<Result<_, tokio_postgres::Error>>()?, 0))
+}
+
+/// TLS with a server for which one of the `certificates` vouches.
+fn encryption(certificates: &str) -> Result<MakeRustlsConnect, Error> {
+    let wrong = |reason: String| {
+        Error::Unknown(format!("{reason} (expected certificates in PEM, as in BEGIN CERTIFICATE)"))
+    };
+    let mut roots = RootCertStore::empty();
+    for one in CertificateDer::pem_slice_iter(certificates.as_bytes()) {
+        let one = one.map_err(|error| wrong(error.to_string()))?;
+        roots.add(one).map_err(|error| wrong(error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(wrong("there is no certificate in the file".into()));
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config = config.with_safe_default_protocol_versions();
+    let config = config.map_err(|error| wrong(error.to_string()))?;
+    let config = config.with_root_certificates(roots).with_no_client_auth();
+    Ok(MakeRustlsConnect::new(config))
 }
 
 /// True if the session is of no use after `error`.

@@ -19,6 +19,10 @@ fn answers(database: &mut Database) -> [String; 2] {
     [index.dump().unwrap(), format!("{kept:?}")]
 }
 
+fn server(address: &str) -> Server {
+    Server { address: address.into(), certificates: None }
+}
+
 fn add(database: &mut Database, number: u32) {
     let bytes = Example { number, ..Example::default() }.file();
     database.add(Arrival { bytes: &bytes, limits: Limits::OWN, token: None }).unwrap();
@@ -28,6 +32,7 @@ fn add(database: &mut Database, number: u32) {
 fn a_database_moves_to_a_server_and_its_backup_does_without_one() {
     let (folder, to, other) = (Folder::new(), Folder::new(), Folder::new());
     let Some(address) = folder.address() else { return };
+    let server = server(&address);
     let mut database = Database::open(folder.path()).unwrap();
     add(&mut database, 0);
     add(&mut database, 1);
@@ -35,7 +40,7 @@ fn a_database_moves_to_a_server_and_its_backup_does_without_one() {
     database.add_mark(&MarkRow::new("hawk", 1, "firmware", OPERATOR)).unwrap();
     let before = answers(&mut database);
     drop(database);
-    let mut database = Database::on_postgres(folder.path(), &address).unwrap();
+    let mut database = Database::on_postgres(folder.path(), &server).unwrap();
     assert_eq!(answers(&mut database), before);
     assert!(!folder.path().join("index.sqlite").exists());
     let mode = folder.path().join(engine::POSTGRES).metadata().unwrap().permissions().mode();
@@ -44,12 +49,12 @@ fn a_database_moves_to_a_server_and_its_backup_does_without_one() {
     add(&mut database, 2);
     let before = answers(&mut database);
     drop(database);
-    let mut database = Database::on_postgres(folder.path(), &address).unwrap();
+    let mut database = Database::on_postgres(folder.path(), &server).unwrap();
     assert_eq!(answers(&mut database), before, "nothing is taken back");
     assert_eq!(database.back_up(to.path()).unwrap(), 3);
     assert!(to.path().join("index.sqlite").exists());
     assert_eq!(answers(&mut Database::open(to.path()).unwrap()), before);
-    let error = Database::on_postgres(other.path(), &address).unwrap_err().to_string();
+    let error = Database::on_postgres(other.path(), &server).unwrap_err().to_string();
     assert!(error.contains("(give each database an index of its own)"), "{error}");
     assert!(!other.path().join(engine::POSTGRES).exists(), "it stays as it was");
 }
@@ -88,13 +93,16 @@ fn a_session_that_ends_is_opened_again_and_its_transaction_is_lost() {
 
 #[test]
 fn servers_that_do_not_answer_and_wrong_addresses_are_refused_in_a_sentence() {
-    let refusal = |address: &str| Postgres::open(address).unwrap_err().to_string();
+    let refusal = |address: &str| Postgres::open(&server(address)).unwrap_err().to_string();
     assert!(refusal("http://x").contains("(write postgres://USER@HOST/NAME)"));
     let folder = Folder::new();
     let socket = format!("host={} dbname=comet user=x password=secret", folder.path().display());
     let error = refusal(&socket);
     assert!(error.contains("cannot connect to PostgreSQL at /"), "{error}");
     assert!(!error.contains("secret"), "{error}");
+    let wrong = Server { certificates: Some("none".into()), ..server(&socket) };
+    let error = Postgres::open(&wrong).unwrap_err().to_string();
+    assert!(error.contains("(expected certificates in PEM"), "{error}");
 }
 
 #[test]
@@ -102,6 +110,6 @@ fn a_server_that_listens_and_says_nothing_is_given_up() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let address = format!("host=127.0.0.1 port={port} user=x dbname=x connect_timeout=1");
-    let error = Postgres::open(&address).unwrap_err().to_string();
+    let error = Postgres::open(&server(&address)).unwrap_err().to_string();
     assert!(error.contains("it did not answer for 2 s"), "{error}");
 }

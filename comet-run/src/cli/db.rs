@@ -70,6 +70,9 @@ pub(crate) struct InitArgs {
     /// Database of PostgreSQL, as in postgres://USER@HOST/NAME; - to read it from the standard input
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) index: String,
+    /// Certificates in PEM, one of which has to vouch for the server; without them nothing is encrypted
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use comet_db::index::marks::MarkRow;
 use comet_db::index::{Filter, MAX_ROWS, Page};
 use comet_db::limits::Limits;
 use comet_db::token::Scope;
-use comet_db::{Arrival, Database, Error, Prepared, answer};
+use comet_db::{Arrival, Database, Error, Prepared, Server, answer};
 
 use crate::cli::{
     AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, InitArgs, ListRunsArgs,
@@ -96,7 +96,11 @@ fn init(args: &InitArgs) -> anyhow::Result<u8> {
         "-" => std::io::read_to_string(std::io::stdin().take(MAX_ADDRESS))?,
         address => address.to_owned(),
     };
-    let mut database = noted(Database::on_postgres(&args.folder, address.trim()))?;
+    let certificates = args.ca.as_ref().map(fs::read_to_string).transpose();
+    let certificates = certificates
+        .map_err(|error| exit::usage(format!("cannot read certificates: {error} (see --ca)")))?;
+    let server = Server { address: address.trim().into(), certificates };
+    let mut database = noted(Database::on_postgres(&args.folder, &server))?;
     let n_files = database.index().blobs().map_err(refused)?.len();
     let folder = terminal::one_line(args.folder.display());
     terminal::print(&format!("the index of {folder} is on PostgreSQL ({n_files} files)\n"))?;
