@@ -33,7 +33,7 @@ pub(super) fn dashes(series: &Trace) -> usize {
 }
 
 /// Marks by colour: a circle, a square, a diamond, triangles, crosses and bars.
-const MARKS: [&str; N_COLOURS] = [
+pub(super) const MARKS: [&str; N_COLOURS] = [
     "circle r=\"3\"",
     "path d=\"M-3 -3h6v6h-6z\"",
     "path d=\"M0 -4L4 0L0 4L-4 0z\"",

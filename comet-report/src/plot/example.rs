@@ -185,7 +185,7 @@ fn pictures_look_as_they_did() {
 #[test]
 fn pictures_are_well_formed_and_hold_only_numbers() {
     for figure in all() {
-        for style in [Style::Page, Style::Light] {
+        for style in [Style::Page, Style::Wide, Style::Light] {
             let svg = svg(&figure, style);
             let wrong = ["NaN", " inf", "-inf", "\"inf", "Minf", "Linf", "<b>", "<script", "\u{0}"];
             let found = wrong.into_iter().find(|text| svg.contains(text));

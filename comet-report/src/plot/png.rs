@@ -7,6 +7,9 @@ use super::style::Style;
 #[cfg(feature = "png")]
 const WIDTH_PX: u32 = 1440;
 
+/// True if the program was built with the feature `png`.
+pub const HAS_PNG: bool = cfg!(feature = "png");
+
 /// Reason that there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -56,7 +59,7 @@ pub fn png(_: &Figure, _: Style) -> Result<Vec<u8>, PngError> {
 
 #[cfg(feature = "png")]
 fn tree(figure: &Figure, style: Style) -> resvg::usvg::Tree {
-    let style = if style == Style::Page { Style::Light } else { style };
+    let style = if style.rules().is_none() { Style::Light } else { style };
     let options = resvg::usvg::Options { fontdb: fonts().into(), ..Default::default() };
     let svg = super::svg(figure, style);
     resvg::usvg::Tree::from_str(&svg, &options).expect("our own SVG is valid")

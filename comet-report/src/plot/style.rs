@@ -1,6 +1,8 @@
 //! Colours, of the page, which may change between light and dark, or of one file; and the script that
 //! makes figures of a page live.
 
+use super::curve::MARKS;
+
 /// Styles of lines, marks and texts, with colours as variables.
 const RULES: &str = include_str!("style.css");
 /// Styles that only a page needs: tools, tooltips, boxes around figures.
@@ -37,6 +39,8 @@ const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
 pub enum Style {
     /// From the page around it, which brings [`css`].
     Page,
+    /// The same, in the size of a file: for a page with one figure.
+    Wide,
     /// From the picture itself, on white.
     Light,
     /// From the picture itself, on a dark ground.
@@ -62,7 +66,7 @@ impl Style {
     pub(super) fn frame(self) -> Frame {
         match self {
             Self::Page => Frame::PAGE,
-            Self::Light | Self::Dark => Frame::FILE,
+            Self::Wide | Self::Light | Self::Dark => Frame::FILE,
         }
     }
 
@@ -73,7 +77,7 @@ impl Style {
     /// The rules that a picture brings along.
     pub(crate) fn rules(self) -> Option<String> {
         match self {
-            Self::Page => None,
+            Self::Page | Self::Wide => None,
             Self::Light => Some(literal_rules(0)),
             Self::Dark => Some(literal_rules(1)),
         }
@@ -99,14 +103,27 @@ pub fn css() -> String {
 /// that holds a figure in [`Style::Page`].
 ///
 /// It stands at the end of a page, leaves no name behind, and passes over what is missing.
+/// The event `zoomed` on a figure holds the ends of the horizontal axis that are shown, or null for
+/// all of it.
 pub fn script() -> &'static str {
     concat!(
-        "\"use strict\";\n{\n",
+        "\"use strict\";\n{\nconst [RULES, MARKS] = [\"\", []];\n",
         include_str!("script/axis.js"),
         include_str!("script/panel.js"),
         include_str!("script/plot.js"),
         "}\n"
     )
+}
+
+/// The [`script`] as a file of its own, with the part `own` behind it, which draws figures or loads them
+/// anew: `start` makes these live, `make`, `Axis` and `Panel` draw, and `MARKS` has the shapes of marks.
+/// Pages that load it bring [`css`] in a file.
+pub fn script_with(own: &str) -> String {
+    let [rules, marks] =
+        [RULES.into(), MARKS.to_vec().into()].map(|of: serde_json::Value| of.to_string());
+    let names = format!("const [RULES, MARKS] = [{rules}, {marks}];");
+    let whole = script().replacen("const [RULES, MARKS] = [\"\", []];", &names, 1);
+    whole.strip_suffix("}\n").map_or_else(String::new, |script| format!("{script}{own}}}\n"))
 }
 
 pub(super) fn colour(number: usize) -> &'static str {
@@ -136,7 +153,14 @@ mod tests {
             assert!(element.contains("#") && !element.contains("var("), "{element}");
         }
         assert_ne!(Style::Light.element(), Style::Dark.element());
-        assert_eq!(Style::Page.element(), "");
+        assert_eq!([Style::Page, Style::Wide].map(Style::element), ["", ""]);
+    }
+
+    #[test]
+    fn a_script_of_its_own_file_has_rules_and_marks_and_its_own_part() {
+        let script = script_with("start();\n");
+        assert!(script.starts_with("\"use strict\";\n{\nconst [RULES, MARKS] = [\"svg.comet"));
+        assert!(script.contains(r#""circle r=\"3\"""#) && script.ends_with("start();\n}\n"));
     }
 
     #[test]

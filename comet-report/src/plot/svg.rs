@@ -32,7 +32,7 @@ pub fn svg(figure: &Figure, style: Style) -> String {
     };
     let (width, height) = (px(frame.width), px((drawing.bottom_px + MARGIN_PX).ceil()));
     let size = match style {
-        Style::Page => String::new(),
+        Style::Page | Style::Wide => String::new(),
         Style::Light | Style::Dark => format!(" width=\"{width}\" height=\"{height}\""),
     };
     format!(

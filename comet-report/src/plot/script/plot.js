@@ -177,8 +177,16 @@ class Plot {
   }
   /** Plot areas of one figure share their horizontal axis. */
   showX(low, high) {
+    const before = this.panels[0].x.window.join();
     this.panels.forEach((panel) => panel.x.show(low, high));
     this.draw();
+    if (this.panels[0].x.window.join() !== before) this.announce();
+  }
+  /** The ends of the horizontal axis that are shown, as an event; null for all of it. */
+  announce() {
+    const { x } = this.panels[0];
+    const detail = x.window.join() === "0,1" ? null : x.window.map((share) => x.value(share));
+    this.svg.dispatchEvent(new CustomEvent("zoomed", { bubbles: true, detail }));
   }
   draw() {
     this.leave();
@@ -209,6 +217,8 @@ class Plot {
   reset() {
     this.panels.forEach((panel) => panel.y.show(0, 1));
     this.showX(0, 1);
+    // A page may show a part of its own, of which this is the whole.
+    this.announce();
   }
   key(event) {
     const [main] = this.panels;
@@ -237,7 +247,7 @@ class Plot {
     }
     copy.querySelector(".legend")?.removeAttribute("role");
     const colours = getComputedStyle(this.svg);
-    const css = document.getElementById("plot-css")?.textContent ?? "";
+    const css = document.getElementById("plot-css")?.textContent ?? RULES;
     const rules = css
       .split("\n")
       .filter((line) => line.startsWith("svg.comet"))
