@@ -63,6 +63,9 @@ for ((first = 0; first < runs; first += 100)); do
     added_s=$(awk "BEGIN {print $added_s + $EPOCHREALTIME - $before}")
     rm run-*.jsonl
 done
+before=$EPOCHREALTIME
+"$comet_run" db publish d site >published
+printf 'published in %.1f s: %s\n' "$(awk "BEGIN {print $EPOCHREALTIME - $before}")" "$(cat published)"
 printf 'added: %s runs in %.1f s, index %s MB, files %s MB\n' "$runs" "$added_s" \
     "$(du -m d/index.sqlite | cut -f1)" "$(du -sm d/data | cut -f1)"
 
@@ -99,7 +102,7 @@ series = [of["id"] for of in json.loads(get(f"/api/v1/runs/{ids[0]}")[0])["serie
 chosen = "&".join(f"run={id}" for id in ids[:3]) + f"&series={series[0]}"
 trend = f"machine=machine-1&series={series[0]}&length=80"
 pages = [
-    "/", "/?machine=machine-2&label=name=nightly", "/?title=night&mpi=sim&until=2025-02-01", "/machines",
+    "/", "/?superseded=hide", "/?machine=machine-2&label=name=nightly", "/?title=night&mpi=sim&until=2025-02-01", "/machines",
     f"/runs/{ids[0]}", "/compare", "/compare?" + "&".join(f"run={id}" for id in ids), f"/compare?{chosen}",
     f"/compare.svg?{chosen}", "/trends", "/trends?machine=machine-1", f"/trends?{trend}",
     f"/trends.svg?{trend}", "/api/v1/runs", f"/api/v1/runs/{ids[0]}", f"/api/v1/runs/{ids[0]}/points",

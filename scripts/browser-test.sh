@@ -90,4 +90,5 @@ for _ in {1..100}; do
 done
 url=$(sed -n 's/^serving \(.*\)\/$/\1/p' "$scratch/address")
 [[ -n $url ]] || fail "the server does not start"
-timeout 240 "$python" scripts/database_browser.py "$url"
+"$COMET_RUN" db publish "$scratch/demo" "$scratch/site" >/dev/null
+timeout 500 "$python" scripts/database_browser.py "$url" "$scratch/site"

@@ -251,8 +251,8 @@ def legends_hide_curves(page):
     assert "off" not in series.get_attribute("class").split(), "a second click does not show it again"
 
 
-def hovering_tells_the_value(page):
-    figure = chart(page)
+def hovering_tells_the_value(page, figure=None):
+    figure = figure or chart(page)
     script = """
         const area = arguments[0].querySelector('g.panel[data-panel=main]');
         const mark = area.querySelector('.mark').getBoundingClientRect();

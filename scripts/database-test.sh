@@ -82,6 +82,40 @@ grep -q '68 files with 84 simulated runs' made || fail "the demo has its runs: $
 if "$comet_run" db demo demo 2>/dev/null; then fail "a demo is made over a database"; fi
 if "$comet_run" db mark add demo nowhere 2025-03-31 x 2>/dev/null; then fail "a mark is of no machine"; fi
 
+announce "a site, twice the same, with published runs alone"
+"$comet_run" db publish demo site >written
+"$comet_run" db publish demo again-site >/dev/null
+diff -r site again-site || fail "two sites of one database differ"
+grep -q 'site: 84 runs, ' written || fail "the site has the runs: $(cat written)"
+n_bytes=$(du -sb site | cut -f1)
+((n_bytes < 20000000)) || fail "the site has $n_bytes bytes"
+python3 - site <<'PY'
+import os, re, sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        path = os.path.join(folder, name)
+        if not name.endswith(".html") or "/reports/" in path:
+            continue
+        page = open(path).read()
+        assert "Content-Security-Policy" in page and "unsafe" not in page and "<script>" not in page, path
+        for target in re.findall(r' (?:href|src)="([^"#]+)', page):
+            assert os.path.exists(os.path.join(folder, target)), (path, target)
+PY
+mkdir other
+touch other/file
+if "$comet_run" db publish demo other 2>words; then fail "a site is written over something else"; fi
+grep -q 'other is no published site' words || fail "a refusal names the folder: $(cat words)"
+for n in {1..10}; do
+    # A killed publish leaves the old site whole, and the next one what it left.
+    "$comet_run" db publish demo site >/dev/null 2>&1 &
+    sleep "0.$(printf '%03d' $((RANDOM % 400 + 5)))"
+    kill -KILL $! 2>/dev/null || true
+    wait $! 2>/dev/null || true
+    diff -r site again-site >/dev/null || fail "a kill leaves half a site"
+done
+"$comet_run" db publish demo site >/dev/null
+[[ -z $(find . -maxdepth 1 -name '.site.part-*') ]] || fail "parts of sites are left"
+
 announce "refusals"
 printf '{"type":"end"}\n' >wrong.jsonl
 if "$comet_run" db add d wrong.jsonl 2>words; then fail "a wrong file is added"; fi
@@ -185,8 +219,11 @@ try:
 except (ConnectionError, urllib.error.URLError):
     pass  # The server may close before all of it has arrived.
 PY
-COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
 blob=$(sed -n 's/^submitted //p' submitted)
+"$comet_run" db publish d pending-site --size 1Gi >/dev/null
+if grep -rqF -e cluster -e "$blob" pending-site/*.html pending-site/{data,runs,machines,files}; then fail "a site has a pending run"; fi
+[[ ! -e pending-site/files/$blob.jsonl.gz ]] || fail "a site has a pending file"
+COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
 "$comet_run" db accept d "$blob" >/dev/null
 "$comet_run" db list d --json --machine cluster --state published | wc -l | grep -qx 2 || fail "an accepted run is published"
 gzip -dc "d/data/${blob:0:2}/$blob.jsonl.gz" >sent.jsonl

@@ -1,16 +1,23 @@
-"""Uses the pages of a demo database in headless Chromium, as browser-test.sh serves it.
+"""Uses the pages of a demo database in headless Chromium, as browser-test.sh serves and publishes it.
 
-Usage: database_browser.py URL
+Usage: database_browser.py URL SITE
 
-The ways through the site are taken without scripts; then axe-core looks at every page, and no page is wider than
-a phone.
+The ways through the pages are taken without scripts, and figures are zoomed with them. The published site in the
+folder SITE is used from the disk and over HTTP. Then axe-core looks at every page, and no page is wider than a phone.
+COMET_SCREENSHOTS=FOLDER keeps pictures.
 """
 
+import functools
+import http.server
 import json
+import os
+import pathlib
 import sys
+import threading
 import urllib.request
 
-from browser_test import browser, find, nobody_is_shut_out, resize, wait_until
+from browser_test import box, browser, find, hovering_tells_the_value, move, nobody_is_shut_out, prefer
+from browser_test import resize, the_console_is_silent, ticks, wait_until
 from selenium.common.exceptions import StaleElementReferenceException
 
 WIDTHS = (390, 1440)
@@ -36,18 +43,18 @@ def choose(page, words, most=10):
     return len(labels)
 
 
+def is_gone(element):
+    try:
+        return not element.tag_name
+    except StaleElementReferenceException:
+        return True
+
+
 def follow(page, element):
     """Clicks, and waits for the next page."""
     before = find(page, "html")[0]
-
-    def is_gone():
-        try:
-            return not before.tag_name
-        except StaleElementReferenceException:
-            return True
-
     element.click()
-    wait_until(is_gone, "a click leads to no page")
+    wait_until(lambda: is_gone(before), "a click leads to no page")
 
 
 def show(page):
@@ -78,8 +85,9 @@ def runs_and_series_are_chosen_for_one_figure(page, url):
     choose(page, "skampi/pingpong send recv")
     show(page)
     assert "against" in text(page) and "Environments differ" in text(page), "there are no verdicts"
-    [figure] = find(page, "figure img")
-    lines = get(figure.get_attribute("src").replace("compare.svg", "compare.csv")).splitlines()
+    assert find(page, "figure.plot svg.comet .mark"), "the comparison has no figure"
+    [link] = [link for link in find(page, "main a") if link.text == "CSV"]
+    lines = get(link.get_attribute("href")).splitlines()
     assert len(lines) > 4 * 20, f"the figure has {len(lines)} values"
     return page.current_url
 
@@ -100,6 +108,126 @@ def a_change_is_found_in_a_trend_and_compared(page, url):
     return trend
 
 
+def kernels_have_a_meaning(page, url, run):
+    page.get(f"{url}/runs/{run}")
+    link = find(page, "table td a")[0]
+    name = link.text
+    follow(page, link)
+    target = page.current_url.split("#")[1]
+    assert name.endswith(f"/{target}") and find(page, f"[id='{target}']")[0].text == name, "a kernel has no meaning"
+    assert "Verified by" in text(page), "the meaning of a kernel lacks its parts"
+
+
+def drag(page, figure, start, end):
+    """Drags over shares of the plot area."""
+    left, top, width, height = box(page, figure)
+    actions = move(page, left + start * width, top + 0.3 * height)
+    actions.w3c_actions.pointer_action.pointer_down()
+    actions.w3c_actions.pointer_action.move_to_location(int(left + end * width), int(top + 0.6 * height))
+    actions.w3c_actions.pointer_action.pointer_up()
+    actions.perform()
+
+
+def double_click(page, figure):
+    left, top, width, height = box(page, figure)
+    move(page, left + width / 2, top + height * 0.9).double_click().perform()
+
+
+def a_drag_zooms_and_the_address_follows(page, url, names):
+    """The names are those of the two fields; the state is in the address and survives a reload."""
+    page.get(url)
+    figure = wait_until(lambda: find(page, "figure.plot:has(svg.comet[data-live])"), "no figure is live")[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+    hovering_tells_the_value(page, figure)
+    before, whole = ticks(figure), page.current_url
+    drag(page, figure, 0.3, 0.7)
+    wait_until(lambda: all(f"{name}=" in page.current_url for name in names), "a drag is not in the address")
+    wait_until(lambda: is_gone(figure), "a drag loads no figure")
+    after = ticks(find(page, "figure.plot")[0])
+    assert after != before, "a drag does not change the ticks"
+    for name in names:
+        value = find(page, f"main form [name={name}]")[0].get_attribute("value")
+        assert f"{name}={value}" in page.current_url, f"the field {name} is {value}"
+    page.refresh()
+    wait_until(lambda: find(page, "figure.plot svg.comet[data-live]"), "the figure is gone after a reload")
+    assert ticks(find(page, "figure.plot")[0]) == after, "another figure is drawn after a reload"
+    figure = find(page, "figure.plot")[0]
+    page.execute_script("arguments[0].scrollIntoView({block: 'center'})", figure)
+    double_click(page, figure)
+    wait_until(lambda: is_gone(figure), "a double click loads no figure")
+    assert ticks(find(page, "figure.plot")[0]) == before, "a double click does not show all"
+    assert all(f"{name}=" not in page.current_url for name in names), f"{page.current_url} is not {whole}"
+    the_console_is_silent(page)
+
+
+def a_site_compares_in_the_browser(page, url):
+    """Runs, then series, then a figure, whose state is in the address."""
+    page.get(f"{url}/compare.html")
+    wait_until(lambda: find(page, "#runs li"), "there are no runs to choose from")
+    find(page, "[name=filter]")[0].send_keys("modes of the ping-pong")
+    wait_until(lambda: len([item for item in find(page, "#runs li") if item.is_displayed()]) == 4, "the filter filters nothing")
+    for item in find(page, "#runs li"):
+        if item.is_displayed():
+            find(item, "input")[0].click()
+    wait_until(lambda: any("skampi/pingpong send recv" in item.text for item in find(page, "#series li")), "no series are shared")
+    [item] = [item for item in find(page, "#series li") if "skampi/pingpong send recv" in item.text][:1]
+    find(item, "input")[0].click()
+    wait_until(lambda: find(page, "figure.plot svg.comet[data-live] .mark"), "no figure is drawn")
+    address = page.current_url
+    assert address.count("run=") == 4 and address.count("series=") == 1, f"the state is not in {address}"
+    assert len(find(page, "g.legend g.entry")) == 4, "a machine has no curve"
+    heads = [head.text for head in find(page, "#result th")]
+    assert heads.count("ratio") == 3, f"the table has the heads {heads}"
+    cells = [cell.text for cell in find(page, "#result tbody tr")[0].find_elements("css selector", "td")]
+    assert all(any(c.isdigit() for c in cell) for cell in cells[3:]), f"a row has the cells {cells}"
+    assert find(page, "#kernels a"), "the kernel has no link to its meaning"
+    return address
+
+
+def a_site_is_read_without_scripts(page, url):
+    page.get(f"{url}/index.html")
+    assert "slower on t3e since 2025-03-31" in text(page), "the site has no alert"
+    follow(page, find(page, "table a")[0])
+    assert "Curves" in text(page)
+    run = page.current_url
+    follow(page, find(page, "main a[href*='reports/']")[0])
+    assert find(page, "svg.comet"), "the report has no figure"
+    page.get(run)
+    follow(page, find(page, "table td a")[0])
+    assert "Verified by" in text(page), "a kernel has no meaning"
+    page.get(f"{url}/trends.html")
+    follow(page, find(page, "section.warning a")[0])
+    assert "slower since" in text(page) and find(page, "svg.comet"), "the trend has no figure"
+    trend = page.current_url
+    page.get(f"{url}/compare.html")
+    assert "drawn by a script" in text(page), "the comparison does not say what it needs"
+    return [run, trend]
+
+
+def serve_folder(folder):
+    """A plain web server of the folder; its address."""
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *words):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/{{}}"
+
+
+def keep_pictures(page, named):
+    folder = os.environ.get("COMET_SCREENSHOTS")
+    if not folder:
+        return
+    for name, url in named.items():
+        for size, scheme in (((390, 900), "light"), ((1280, 900), "light"), ((1280, 900), "dark")):
+            prefer(page, scheme)
+            resize(page, size)
+            page.get(url)
+            page.save_screenshot(str(pathlib.Path(folder) / f"{name}-{size[0]}-{scheme}.png"))
+    prefer(page, "light")
+
+
 def pages_fit_and_nobody_is_shut_out(page, urls):
     for url in urls:
         page.get(url)
@@ -111,22 +239,42 @@ def pages_fit_and_nobody_is_shut_out(page, urls):
 
 
 def main():
-    [url] = sys.argv[1:]
+    url, folder = sys.argv[1:]
+    folder = pathlib.Path(folder).resolve()
+    # The site is not at the root of its server.
+    site = serve_folder(folder.parent).format(folder.name)
+    disk = folder.as_uri()
     page = browser(scripts=False)
     try:
         run = json.loads(get(f"{url}/api/v1/runs?limit=1"))["runs"][0]["id"]
         runs_lead_to_their_reports(page, url)
         ways = [runs_and_series_are_chosen_for_one_figure(page, url)]
         ways.append(a_change_is_found_in_a_trend_and_compared(page, url))
+        kernels_have_a_meaning(page, url, run)
+        a_site_is_read_without_scripts(page, site)
+        of_site = a_site_is_read_without_scripts(page, disk)
     finally:
         page.quit()
     page = browser()
     try:
-        pages = [f"{url}/", f"{url}/machines", f"{url}/runs/{run}", f"{url}/compare", f"{url}/nothing", *ways]
+        a_drag_zooms_and_the_address_follows(page, ways[0], ("from", "to"))
+        a_drag_zooms_and_the_address_follows(page, ways[1], ("since", "until"))
+        comparisons = [a_site_compares_in_the_browser(page, at) for at in (site, disk)]
+        for address in comparisons:
+            a_drag_zooms_and_the_address_follows(page, address, ("from", "to"))
+        named = {
+            "runs": f"{url}/", "run": f"{url}/runs/{run}", "compare": ways[0], "trend": ways[1], "kernels": f"{url}/kernels",
+            "suite": f"{url}/kernels/comet", "site-runs": f"{disk}/index.html", "site-compare": comparisons[1],
+            "site-trend": of_site[1],
+        }
+        keep_pictures(page, named)
+        # A script of the tests runs on pages of an origin, and these have none on a disk.
+        local = [at.replace(disk, site) for at in (*of_site, f"{disk}/compare.html", f"{disk}/trends.html", comparisons[1])]
+        pages = [f"{url}/machines", f"{url}/compare", f"{url}/nothing", *named.values(), *local]
         pages_fit_and_nobody_is_shut_out(page, pages)
     finally:
         page.quit()
-    print(f"database: 3 ways and {len(pages)} pages passed")
+    print(f"database: 9 ways and {len(pages)} pages passed")
 
 
 if __name__ == "__main__":

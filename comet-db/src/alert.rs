@@ -58,7 +58,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    fn of(run: &RunRow) -> Self {
+    pub(crate) fn of(run: &RunRow) -> Self {
         let mpi = run.mpi.as_deref().map(|mpi| {
             let end = mpi.find(|c: char| c.is_ascii_digit()).unwrap_or(mpi.len());
             mpi[..end].trim()

@@ -13,6 +13,7 @@ use comet_report::runs::{RunRecords, split};
 use comet_report::verdict::verdict;
 
 use crate::Error;
+use crate::alert::Kind;
 use crate::card::{Card, time_ms};
 use crate::error::MAX_PROBLEMS;
 use crate::id::{BlobId, Id};
@@ -113,7 +114,7 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
         number(run.points.iter().filter(is_counted).count())
     };
     let label = |name: &str| facts.labels.get(name).filter(|text| !text.is_empty()).cloned();
-    let row = RunRow {
+    let mut row = RunRow {
         id,
         blob,
         place,
@@ -138,6 +139,7 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
         received_ms: card.received_ms,
         submitter: card.submitter.clone(),
         state: card.state,
+        subject: id,
     };
     let labels = facts.labels.iter().map(|(name, value)| LabelRow {
         run: id,
@@ -152,9 +154,24 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
             series.push(curve);
         }
     }
+    row.subject = subject(&row, &series);
     let rows = RunRows { run: row, machine, labels: labels.collect(), series, points };
     check_rows(&rows)?;
     Ok(rows)
+}
+
+/// The subject of `run`, which has these curves; one without numbers is a subject of its own.
+fn subject(run: &RunRow, series: &[SeriesRow]) -> Id {
+    let curves: BTreeSet<Id> =
+        series.iter().filter(|of| of.quantity.is_some()).map(|of| of.id).collect();
+    if curves.is_empty() {
+        return run.id;
+    }
+    let Kind { mpi, network } = Kind::of(run);
+    let of_run = [run.machine.to_string(), mpi, network, run.ranks.to_string()];
+    let parts: Vec<String> =
+        of_run.into_iter().chain(curves.iter().map(ToString::to_string)).collect();
+    Id::of("subject", &parts.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Refuses what no run of CoMet has, and what would make an index slow.

@@ -96,6 +96,9 @@ pub struct RunRow {
     pub submitter: String,
     /// State.
     pub state: State,
+    /// Subject: the machine, the MPI library without its version, the network, the ranks and the curves.
+    /// A later run of the same subject supersedes this one.
+    pub subject: Id,
 }
 
 impl Table for RunRow {
@@ -124,6 +127,7 @@ impl Table for RunRow {
         "received_ms",
         "submitter",
         "state",
+        "subject",
     ];
 
     fn values(&self) -> Vec<Value<'_>> {
@@ -151,6 +155,7 @@ impl Table for RunRow {
             self.received_ms.into(),
             (&self.submitter).into(),
             self.state.name().into(),
+            self.subject.into(),
         ]
     }
 
@@ -179,6 +184,7 @@ impl Table for RunRow {
             received_ms: row.int()?,
             submitter: row.text()?,
             state: row.state()?,
+            subject: row.id()?,
         })
     }
 }

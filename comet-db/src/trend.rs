@@ -101,10 +101,20 @@ impl Trend {
         std::iter::once(0).chain(starts).chain([self.looks.len()]).collect()
     }
 
+    /// Start of the day of the first run, in milliseconds since 1970.
+    fn first_ms(&self) -> i64 {
+        let first_ms = self.looks.first().map_or(0, |look| look.run.started_ms);
+        first_ms - first_ms.rem_euclid(DAY_MS)
+    }
+
+    /// The day of the first run, from which its figure counts.
+    pub fn first_day(&self) -> String {
+        time_text(self.first_ms())[..10].to_owned()
+    }
+
     /// Its figure, with this title.
     pub fn figure(&self, title: &str) -> Figure {
-        let first_ms = self.looks.first().map_or(0, |look| look.run.started_ms);
-        let first_ms = first_ms - first_ms.rem_euclid(DAY_MS);
+        let first_ms = self.first_ms();
         let vertex = |look: &Look| Vertex {
             x: days(look.run.started_ms - first_ms),
             y: look.ns,
@@ -141,7 +151,7 @@ impl Trend {
             colour: 2,
         };
         let marks = self.steps.iter().map(mark).chain(self.marks.iter().map(noted)).collect();
-        let label = format!("days since {}", &time_text(first_ms)[..10]);
+        let label = format!("days since {}", self.first_day());
         let x = Axis { label, quantity: Quantity::Count, scale: Scale::Linear };
         let label = "time of an operation".into();
         let y = Axis { label, quantity: Quantity::TimeNs, scale: Scale::Linear };

@@ -1,11 +1,18 @@
 //! Numbers over time that an index finds.
 
+use std::collections::BTreeMap;
+
 use super::runs::Filter;
 use super::{Index, columns, numbers};
 use crate::Error;
+use crate::card::State;
 use crate::id::Id;
 use crate::rows::{PointRow, RunRow, SeriesRow, Table as _, launches};
 use crate::store::Row;
+
+/// Condition on the run `other`: it is published, state `$1`, and supersedes `run`.
+const LATER: &str = "other.subject = run.subject AND other.state = $1 AND \
+                     (other.started_ms, other.id) > (run.started_ms, run.id)";
 
 /// A figure of a run: one point of a curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +27,29 @@ pub struct Figure {
     pub launches_ns: Vec<f64>,
 }
 
+/// A later run: its id, and its start in milliseconds since 1970.
+pub type Later = (Id, i64);
+
 impl Index {
+    /// The runs among `ids` that published ones supersede, each with the latest of these: a run of the
+    /// same subject that started later.
+    ///
+    /// # Errors
+    /// If the engine refuses, as in all that follows.
+    pub fn superseded(&mut self, ids: &[Id]) -> Result<BTreeMap<Id, Later>, Error> {
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let sql = format!(
+            "SELECT run.id, later.id, later.started_ms FROM run JOIN run AS later ON later.id = \
+             (SELECT other.id FROM run AS other WHERE {LATER} \
+             ORDER BY other.started_ms DESC, other.id DESC LIMIT 1) WHERE run.id IN ({})",
+            numbers(ids)
+        );
+        let read = |mut row: Row| Ok((row.id()?, (row.id()?, row.int()?)));
+        self.store.query(&sql, &[State::Published.name().into()])?.into_iter().map(read).collect()
+    }
+
     /// The points on the curve `series` of runs in `state` at this length and number of ranks, with the
     /// runs, the earliest first: one number over time.
     ///

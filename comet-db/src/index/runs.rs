@@ -35,6 +35,8 @@ pub struct Filter {
     pub until_ms: Option<i64>,
     /// State; none for all.
     pub state: Option<State>,
+    /// True if runs that a published one supersedes are left out.
+    pub is_latest: bool,
 }
 
 /// Place in a list of runs, the latest first: behind the run that it names.
@@ -176,6 +178,11 @@ impl Filter {
         }
         if let Some(until) = self.until_ms {
             all.and("run.started_ms < ?", [until.into()]);
+        }
+        if self.is_latest {
+            let later = "NOT EXISTS (SELECT 1 FROM run AS other WHERE other.subject = run.subject \
+                         AND other.state = ? AND (other.started_ms, other.id) > (run.started_ms, run.id))";
+            all.and(later, [State::Published.name().into()]);
         }
         all
     }

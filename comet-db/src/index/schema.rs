@@ -18,6 +18,7 @@ pub(super) const STEPS: &[Step] = &[
     Step { sql: include_str!("schema-2.sql"), reindexes: false },
     Step { sql: include_str!("schema-3.sql"), reindexes: false },
     Step { sql: include_str!("schema-4.sql"), reindexes: false },
+    Step { sql: include_str!("schema-5.sql"), reindexes: true },
 ];
 
 /// Tables whose rows follow from the blobs, so that those that refer to others come first.

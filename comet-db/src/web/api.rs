@@ -49,15 +49,10 @@ impl From<Error> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let Failure(status, message, problems) = self.0;
-        let body =
-            json!({ "error": message, "problems": problems.unwrap_or(Value::Array(Vec::new())) });
-        let mut answer = Json(status, body).into_response();
-        if status == StatusCode::UNAUTHORIZED {
-            let scheme = header::HeaderValue::from_static("Bearer");
-            answer.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
-        }
-        answer
+        let none = Value::Array(Vec::new());
+        let problems = self.0.problems.as_ref().unwrap_or(&none);
+        let body = json!({ "error": self.0.message, "problems": problems });
+        self.0.headed(Json(self.0.status, body).into_response())
     }
 }
 
@@ -77,10 +72,7 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
     let value = blocking(move || {
         site.read(|index| {
             let page = index.runs(&wanted.filter, wanted.after, wanted.n)?;
-            let mut runs = Vec::new();
-            for (run, machine) in &page.runs {
-                runs.push(answer::run(run, machine, &index.labels(run.id)?));
-            }
+            let runs = pages::answers(index, &page.runs)?;
             Ok(json!({ "runs": runs, "next": page.next.map(|next| next.to_string()) }))
         })
     });
@@ -93,7 +85,7 @@ pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> A
         site.read(|index| {
             let (run, machine) = pages::published(index, &id)?;
             let (series, n_more) = index.first_series(run.id)?;
-            let mut value = answer::run(&run, &machine, &index.labels(run.id)?);
+            let mut value = pages::answers(index, &[(run, machine)])?.remove(0);
             value["series"] = series.iter().map(answer::series).collect();
             value["more_series"] = n_more.into();
             Ok(value)
@@ -158,8 +150,8 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
     let secret = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let secret = secret.and_then(|value| Secret::parse(value.strip_prefix("Bearer ")?).ok());
     let unknown = || {
-        let message = "a submission needs a valid token (ask the operator for one)".into();
-        Failure(StatusCode::UNAUTHORIZED, message, None)
+        let message = "a submission needs a valid token (ask the operator for one)";
+        Failure::new(StatusCode::UNAUTHORIZED, message)
     };
     let secret = secret.ok_or_else(unknown)?;
     let owner = {
@@ -169,7 +161,7 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
     let token = owner.ok_or_else(unknown)?;
     if !token.may(Scope::Submit) && !token.may(Scope::Publish) {
         let message = format!("the token {} does not give the right to submit", token.name);
-        return Err(Failure(StatusCode::FORBIDDEN, message, None).into());
+        return Err(Failure::new(StatusCode::FORBIDDEN, message).into());
     }
     site.submitters.take(&token.name, Instant::now()).map_err(too_many)?;
     let place = place(&site.uploads).await?;
@@ -177,7 +169,7 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
         let most = Limits::FOREIGN.bytes;
         let message =
             format!("the body has more than {most} bytes, or was cut off (pack it by gzip)");
-        Failure(StatusCode::PAYLOAD_TOO_LARGE, message, None)
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     })?;
     let writer = site.clone();
     let added = blocking(move || {
@@ -207,7 +199,7 @@ mod tests {
         let own = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
         for (name, value) in [("series", "x"), ("after", "x"), ("limit", "1")] {
             let refusal = wanted_points(&own(name, value)).err().unwrap();
-            assert_eq!(refusal.0, StatusCode::BAD_REQUEST, "{name}: {}", refusal.1);
+            assert_eq!(refusal.status, StatusCode::BAD_REQUEST, "{name}: {}", refusal.message);
         }
         let ids = "0000000000000001,0000000000000002";
         assert_eq!(wanted_points(&own("series", ids)).ok().unwrap().0.len(), 2);

@@ -4,7 +4,7 @@
 //! `ranks`), `y` (`time`, `rate`), `scale` (`loglog`, `loglinear`, `linear`), `from` and `to` on the
 //! horizontal axis, and `at`, the value of the other parameter. What else it has chooses runs to list.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use askama::Template;
@@ -12,15 +12,16 @@ use axum::extract::{Query, State};
 use comet_report::compare::{Comparison, Options, Section, compare};
 use comet_report::report::comparison_parts;
 use comet_report::runs::RunRecords;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::figure::{self, Form};
-use super::pages::{self, Fields, Page, Wanted, field, html, minute, or_none, query, wrong};
+use super::links::Links;
+use super::pages::{self, Fields, Page, Wanted, field, html, or_none, query, wrong};
 use super::{Failure, Shared, Site, answer as respond, blocking, lock, place};
-use crate::index::Index;
+use crate::index::{Index, Later};
 use crate::overlay::{self, MAX_CURVES, Of, Overlay, Scales, View, words};
-use crate::rows::{MachineRow, RunRow, SeriesRow};
+use crate::rows::{RunRow, SeriesRow};
 use crate::{Error, answer, examine, id::Id};
 
 /// The most runs of a comparison: the files of all but the first are read in turn.
@@ -212,7 +213,10 @@ impl Compared {
 #[derive(Template)]
 #[template(path = "compare.html")]
 struct ComparePage {
+    links: Links,
     fields: Fields,
+    /// Runs that others supersede.
+    superseded: BTreeMap<Id, Later>,
     machines: Vec<String>,
     /// Runs to choose from, the chosen ones first.
     runs: Vec<Of>,
@@ -226,6 +230,13 @@ struct ComparePage {
 impl ComparePage {
     fn field(&self, name: &str) -> &str {
         field(&self.fields, name)
+    }
+
+    /// The kernels of the chosen series, each once, with the addresses of their meanings.
+    fn kernels(&self) -> BTreeMap<String, Option<String>> {
+        let name = |of: &SeriesRow| format!("{}/{}", of.suite, of.kernel);
+        let meaning = |of: &SeriesRow| self.links.kernel(&of.suite, &of.kernel);
+        self.chosen.series.iter().map(|of| (name(of), meaning(of))).collect()
     }
 }
 
@@ -253,6 +264,8 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
         })?;
         let other = |(run, _): &Of| !choice.runs.contains(&run.id);
         let runs = chosen.runs.iter().cloned().chain(listed.runs.into_iter().filter(other));
+        let runs: Vec<Of> = runs.collect();
+        let superseded = site.read(|index| index.superseded(&pages::ids(&runs)))?;
         let known = lock(&site.compared).get(&key);
         let against = match known {
             Some(against) => against,
@@ -267,8 +280,19 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
                 against
             }
         };
-        let (runs, query) = (runs.collect(), query(&fields, &OWN));
-        Ok(ComparePage { fields, machines, runs, choice, chosen, against, query })
+        let (links, query) = (site.links(), query(&fields, &OWN));
+        let page = ComparePage {
+            links,
+            fields,
+            superseded,
+            machines,
+            runs,
+            choice,
+            chosen,
+            against,
+            query,
+        };
+        Ok(page)
     });
     html(&page.await?)
 }
@@ -283,7 +307,7 @@ pub(super) async fn figure(
     let answer = blocking(move || {
         let overlay = site.read(|index| choice.find(index))?.overlay;
         let nothing = || Error::Unknown("the address names no series (choose some)".into());
-        Ok(figure::figure(&overlay.ok_or_else(nothing)?.figure, form, choice.is_dark))
+        figure::figure(&overlay.ok_or_else(nothing)?.figure, form, choice.is_dark)
     });
     answer.await
 }
@@ -296,10 +320,7 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
         let _turn = turn;
         let (chosen, runs) = site.read(|index| {
             let chosen = choice.find(index)?;
-            let run = |(run, machine): &(RunRow, MachineRow)| {
-                Ok(answer::run(run, machine, &index.labels(run.id)?))
-            };
-            let runs: Vec<Value> = chosen.runs.iter().map(run).collect::<Result<_, Error>>()?;
+            let runs = pages::answers(index, &chosen.runs)?;
             Ok((chosen, runs))
         })?;
         let points = chosen.overlay.iter().flat_map(|of| &of.points).map(answer::point);
@@ -323,7 +344,7 @@ mod tests {
     use super::*;
 
     fn refusal(fields: &[(&str, &str)]) -> String {
-        choice(&own(fields)).err().unwrap().1
+        choice(&own(fields)).err().unwrap().message
     }
 
     fn own(fields: &[(&str, &str)]) -> Fields {

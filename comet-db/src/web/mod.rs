@@ -5,18 +5,24 @@
 //!                  (at most 256)         body at most 64 MiB      on a thread for blocking work
 //! ```
 //!
-//! Every state of a page is its address. Pages load a style sheet by its own address and nothing else;
-//! templates escape all that comes from records. Runs that are not published are in no answer.
+//! Every state of a page is its address. Pages load a style sheet and a script by their own addresses and
+//! nothing else, and can be read without the script; templates escape all that comes from records. Runs
+//! that are not published are in no answer.
 
 mod api;
 mod cache;
 mod compare;
 mod figure;
+mod files;
+pub mod kernels;
+mod links;
 mod metrics;
 mod openapi;
 mod pages;
+pub mod publish;
 mod rate;
 mod routes;
+mod site_folder;
 mod trends;
 
 use std::net::{IpAddr, SocketAddr};
@@ -44,6 +50,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use self::compare::Compared;
+use self::kernels::Suite;
+use self::links::Links;
 use self::metrics::Counters;
 use self::rate::{Peer, Rate};
 use self::routes::{CALLS, PAGES};
@@ -76,9 +84,9 @@ const ALERTS: usize = 10;
 const WORKERS: usize = 2;
 /// Threads that read the index and files.
 const BLOCKING: usize = 8;
-/// Policy of pages: a style sheet and pictures of this server, forms to it, and nothing else.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
-                      base-uri 'none'; frame-ancestors 'none'";
+/// Policy of pages: styles and scripts of this server, forms and requests to it, and nothing else.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// A database that is served.
 struct Site {
@@ -90,6 +98,7 @@ struct Site {
     uploads: Arc<Semaphore>,
     /// One report at a time: each takes a core and memory for a while.
     reports: Arc<Semaphore>,
+    kernels: Arc<Vec<Suite>>,
     alerts: Mutex<Alerts>,
     compared: Mutex<Compared>,
     /// Requests of each address that is not this machine's.
@@ -109,7 +118,7 @@ struct Alerts {
 type Shared = Arc<Site>;
 
 impl Site {
-    fn open(folder: &Path) -> Result<Self, Error> {
+    fn open(folder: &Path, kernels: Vec<Suite>) -> Result<Self, Error> {
         let database = Database::existing(folder)?;
         Ok(Self {
             folder: folder.into(),
@@ -118,6 +127,7 @@ impl Site {
             readers: Mutex::default(),
             uploads: Arc::new(Semaphore::new(UPLOADS)),
             reports: Arc::new(Semaphore::new(1)),
+            kernels: Arc::new(kernels),
             alerts: Mutex::default(),
             compared: Mutex::default(),
             clients: Rate::new(CLIENT[0], CLIENT[1]),
@@ -136,6 +146,11 @@ impl Site {
         let done = work(&mut index);
         lock(&self.readers).push(index);
         done
+    }
+
+    /// Links of a page that is made now.
+    fn links(&self) -> Links {
+        Links::served(&self.kernels)
     }
 
     /// The alerts as they were last looked for.
@@ -177,17 +192,18 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves the database in `folder` at `address` until SIGTERM or SIGINT arrives; `ready` receives the
-/// address at which it listens.
+/// Serves the database in `folder` at `address` until SIGTERM or SIGINT arrives, with the meaning of
+/// `kernels`; `ready` receives the address at which it listens.
 ///
 /// # Errors
 /// If the database cannot be opened, or the address is taken.
 pub fn serve(
     folder: &Path,
     address: SocketAddr,
+    kernels: Vec<Suite>,
     ready: impl FnOnce(SocketAddr, &[String]),
 ) -> Result<(), Error> {
-    let site = Arc::new(Site::open(folder)?);
+    let site = Arc::new(Site::open(folder, kernels)?);
     let problems = lock(&site.writer).problems().to_vec();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -221,8 +237,9 @@ pub fn serve(
 
 /// A place of `semaphore`, which the work that takes it keeps even if its request is given up.
 async fn place(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failure> {
-    semaphore.clone().acquire_owned().await.map_err(|_| {
-        Failure(StatusCode::SERVICE_UNAVAILABLE, "the server stops (try again later)".into(), None)
+    semaphore.clone().acquire_owned().await.map_err(|_| Failure {
+        retry: Some(STOP),
+        ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server stops (try again later)")
     })
 }
 
@@ -267,7 +284,7 @@ async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Outp
 }
 
 fn router(site: Shared) -> Router {
-    let figures = figure::FORMS.into_iter().fold(Router::new(), |router, (end, form)| {
+    let figures = figure::FORMS.into_iter().fold(Router::new(), |router, (end, _, form)| {
         let compare = get(move |site, fields| compare::figure(site, fields, form));
         let trends = get(move |site, fields| trends::figure(site, fields, form));
         router.route(&format!("/compare.{end}"), compare).route(&format!("/trends.{end}"), trends)
@@ -305,7 +322,7 @@ async fn guard(State(site): State<Shared>, request: Request, next: Next) -> Resp
 fn too_many(wait: Duration) -> Failure {
     let seconds = wait.as_secs() + 1;
     let message = format!("these are too many requests (try again in {seconds} s)");
-    Failure(StatusCode::TOO_MANY_REQUESTS, message, None)
+    Failure { retry: Some(wait), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, message) }
 }
 
 /// Does `work` on a thread that may wait. A panic in it ends the request, and nothing else.
@@ -314,12 +331,42 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, Failure> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done.map_err(Failure::from),
-        Err(_) => Err(Failure(StatusCode::INTERNAL_SERVER_ERROR, "the server failed".into(), None)),
+        Err(_) => Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed")),
     }
 }
 
-/// A request that failed: the status, one sentence, and of a submission the lines that are wrong.
-struct Failure(StatusCode, String, Option<serde_json::Value>);
+/// A request that failed.
+struct Failure {
+    status: StatusCode,
+    /// One sentence.
+    message: String,
+    /// Of a submission the lines that are wrong.
+    problems: Option<serde_json::Value>,
+    /// Time after which it may be sent again.
+    retry: Option<Duration>,
+}
+
+impl Failure {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), problems: None, retry: None }
+    }
+
+    fn unknown(message: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// `answer` with the headers that belong to it.
+    fn headed(&self, mut answer: Response) -> Response {
+        let headers = answer.headers_mut();
+        if let Some(retry) = self.retry {
+            headers.insert(header::RETRY_AFTER, (retry.as_secs() + 1).into());
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        answer
+    }
+}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -336,11 +383,11 @@ impl From<Error> for Failure {
             Error::Forbidden(_) => (StatusCode::FORBIDDEN, None),
             // Paths of the server are nothing for its visitors.
             Error::Io { .. } | Error::Index(_) | Error::Damaged { .. } | Error::Unreachable(_) => {
-                let message = "the database cannot answer (ask its operator)".into();
-                return Self(StatusCode::INTERNAL_SERVER_ERROR, message, None);
+                let message = "the database cannot answer (ask its operator)";
+                return Self::new(StatusCode::INTERNAL_SERVER_ERROR, message);
             }
         };
-        Self(status, error.to_string(), lines)
+        Self { problems: lines, ..Self::new(status, error.to_string()) }
     }
 }
 

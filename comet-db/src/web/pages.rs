@@ -1,26 +1,25 @@
 //! Pages for people.
 
-use std::fs;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use askama::Template;
-use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Response};
-use comet_report::report::{Options, policy, report as page_of};
+use serde_json::Value;
 
-use super::{Failure, Shared, answer, blocking, cache, place};
-use crate::Error;
-use crate::alert::{Alert, Number};
+use super::links::Links;
+use super::{Failure, Shared, answer, blocking};
+use crate::alert::Alert;
 use crate::card::{self, time_ms, time_text};
-use crate::examine;
-use crate::id::{BlobId, Id};
-use crate::index::{Cursor, Filter, Index, MAX_ROWS, MachineUse, SeriesUse};
+use crate::id::Id;
+use crate::index::{Cursor, Filter, Index, Later, MAX_ROWS, MachineUse, SeriesUse};
 use crate::rows::{LabelRow, MachineRow, RunRow};
+use crate::{Error, answer as answers_of};
 
 /// Type of pages.
-const HTML: &str = "text/html; charset=utf-8";
+pub(super) const HTML: &str = "text/html; charset=utf-8";
 /// Runs on a page.
 const RUNS: usize = 50;
 /// The most bytes of the value of a field.
@@ -39,8 +38,7 @@ pub(super) struct Wanted {
 /// Failure of a request whose field `name` has this `value`.
 pub(super) fn wrong(name: &str, value: &str, expected: &str) -> Failure {
     let value: String = value.chars().take(40).collect();
-    let message = format!("{name} is {value}, expected {expected}");
-    Failure(StatusCode::BAD_REQUEST, message, None)
+    Failure::new(StatusCode::BAD_REQUEST, format!("{name} is {value}, expected {expected}"))
 }
 
 /// The value of the field `name`, the first if there are several; empty if there is none.
@@ -71,6 +69,8 @@ pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
             "label" => return Err(wrong("at most 8 labels")),
             "since" => filter.since_ms = Some(day()?),
             "until" => filter.until_ms = Some(day()?),
+            "superseded" if value == "hide" => filter.is_latest = true,
+            "superseded" => return Err(wrong("hide")),
             "after" => wanted.after = Some(value.parse().map_err(|_| wrong("a cursor"))?),
             "limit" => {
                 let n = value.parse().ok().filter(|n| (1..=MAX_ROWS).contains(n));
@@ -111,14 +111,18 @@ fn range(least: &Option<i64>, most: &Option<i64>) -> String {
 
 #[derive(Template)]
 #[template(path = "runs.html")]
-struct RunsPage {
-    runs: Vec<(RunRow, MachineRow)>,
+pub(super) struct RunsPage {
+    pub(super) links: Links,
+    pub(super) title: String,
+    pub(super) runs: Vec<(RunRow, MachineRow)>,
+    /// Those that others supersede.
+    pub(super) superseded: BTreeMap<Id, Later>,
     /// Names of all machines.
-    machines: Vec<String>,
+    pub(super) machines: Vec<String>,
     /// Value of each field of the form.
-    fields: Fields,
-    next: Option<String>,
-    alerts: Vec<Alert>,
+    pub(super) fields: Fields,
+    pub(super) next: Option<String>,
+    pub(super) alerts: Vec<Alert>,
 }
 
 impl RunsPage {
@@ -129,13 +133,16 @@ impl RunsPage {
 
 #[derive(Template)]
 #[template(path = "machines.html")]
-struct MachinesPage {
-    machines: Vec<MachineUse>,
+pub(super) struct MachinesPage {
+    pub(super) links: Links,
+    pub(super) machines: Vec<MachineUse>,
 }
 
 #[derive(Template)]
 #[template(path = "run.html")]
-struct RunPage {
+pub(super) struct RunPage {
+    links: Links,
+    superseded: Option<Later>,
     run: RunRow,
     machine: MachineRow,
     labels: Vec<LabelRow>,
@@ -144,9 +151,25 @@ struct RunPage {
     n_more: usize,
 }
 
+impl RunPage {
+    /// The page of the published run `id`.
+    pub(super) fn of(index: &mut Index, id: &str, links: Links) -> Result<Self, Error> {
+        let (run, machine) = published(index, id)?;
+        let (labels, (series, n_more)) = (index.labels(run.id)?, index.first_series(run.id)?);
+        let superseded = index.superseded(&[run.id])?.remove(&run.id);
+        Ok(Self { links, superseded, run, machine, labels, series, n_more })
+    }
+
+    /// The comparison that begins with this run.
+    fn compare(&self) -> String {
+        self.links.compare(&format!("run={}", self.run.id))
+    }
+}
+
 #[derive(Template)]
 #[template(path = "failure.html")]
 struct FailurePage<'a> {
+    links: Links,
     status: StatusCode,
     message: &'a str,
 }
@@ -155,19 +178,19 @@ pub(super) type Page = Result<Response, Failure>;
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        failure(self.0, &self.1)
+        self.headed(failure(self.status, &self.message))
     }
 }
 
 /// The page about a request that failed.
 pub(super) fn failure(status: StatusCode, message: &str) -> Response {
-    let page = FailurePage { status, message }.render();
+    let page = FailurePage { links: Links::served(&Arc::default()), status, message }.render();
     (status, answer(HTML, page.unwrap_or_default())).into_response()
 }
 
 pub(super) fn html(page: &impl Template) -> Page {
     let failed = |error: askama::Error| {
-        Failure(StatusCode::INTERNAL_SERVER_ERROR, format!("the page was not made: {error}"), None)
+        Failure::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the page was not made: {error}"))
     };
     Ok(answer(HTML, page.render().map_err(failed)?))
 }
@@ -177,36 +200,41 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
     let Wanted { filter, after, n } = wanted(&fields)?;
     let reader = site.clone();
     let found = blocking(move || {
-        reader.read(|index| Ok((index.runs(&filter, after, n)?, index.machine_names()?)))
+        reader.read(|index| {
+            let page = index.runs(&filter, after, n)?;
+            let superseded = index.superseded(&ids(&page.runs))?;
+            Ok((page, superseded, index.machine_names()?))
+        })
     });
-    let (page, machines) = found.await?;
+    let (page, superseded, machines) = found.await?;
     let next = page.next.map(|next| {
         let kept = fields.iter().filter(|(name, value)| name != "after" && !value.is_empty());
         let pairs = kept.map(|(name, value)| format!("{name}={}&", escaped(value)));
         format!("/?{}after={next}", pairs.collect::<String>())
     });
-    html(&RunsPage { runs: page.runs, machines, fields, next, alerts: site.open_alerts() })
+    let (links, alerts, runs) = (site.links(), site.open_alerts(), page.runs);
+    let title = "Runs".into();
+    html(&RunsPage { links, title, runs, superseded, machines, fields, next, alerts })
 }
 
-/// The address of the trend that `alert` is about.
-pub(super) fn trend_of(alert: &Alert) -> String {
-    let Number { series, x, procs, kind } = &alert.worst;
-    let number = |name: &str, value: &Option<i64>| {
-        value.map(|value| format!("&{name}={value}")).unwrap_or_default()
+/// The ids of `runs`.
+pub(super) fn ids(runs: &[(RunRow, MachineRow)]) -> Vec<Id> {
+    runs.iter().map(|(run, _)| run.id).collect()
+}
+
+/// `runs` as JSON, with their labels and the runs that supersede them.
+pub(super) fn answers(
+    index: &mut Index,
+    runs: &[(RunRow, MachineRow)],
+) -> Result<Vec<Value>, Error> {
+    let superseded = index.superseded(&ids(runs))?;
+    let answer = |(run, machine): &(RunRow, MachineRow)| {
+        let mut value = answers_of::run(run, machine, &index.labels(run.id)?);
+        let later = superseded.get(&run.id).map(|(id, _)| id.to_string());
+        value["superseded_by"] = later.into();
+        Ok(value)
     };
-    let text = |name: &str, value: &str| match value {
-        "" => String::new(),
-        value => format!("&{name}={}", escaped(value)),
-    };
-    format!(
-        "/trends?machine={}&series={}{}{}{}{}",
-        escaped(&alert.machine),
-        series.id,
-        number("length", x),
-        number("ranks", procs),
-        text("mpi", &kind.mpi),
-        text("network", &kind.network)
-    )
+    runs.iter().map(answer).collect()
 }
 
 /// Those of `fields` that are called as one of `names`, as the end of an address.
@@ -227,96 +255,27 @@ pub(super) fn escaped(text: &str) -> String {
 
 /// The list of machines.
 pub(super) async fn machines(State(site): State<Shared>) -> Page {
+    let links = site.links();
     let machines = blocking(move || site.read(|index| index.machines(card::State::Published)));
-    html(&MachinesPage { machines: machines.await? })
+    html(&MachinesPage { links, machines: machines.await? })
 }
 
 /// A run with its facts and curves.
 pub(super) async fn run(State(site): State<Shared>, Path(id): Path<String>) -> Page {
     let page = blocking(move || {
-        site.read(|index| {
-            let (run, machine) = published(index, &id)?;
-            let (labels, (series, n_more)) = (index.labels(run.id)?, index.first_series(run.id)?);
-            Ok(RunPage { run, machine, labels, series, n_more })
-        })
+        let links = site.links();
+        site.read(|index| RunPage::of(index, &id, links))
     });
     html(&page.await?)
-}
-
-/// The report of a run, as `comet-run report` makes it; it is made once for each version of CoMet.
-pub(super) async fn report(State(site): State<Shared>, Path(id): Path<String>) -> Page {
-    let known = {
-        let site = site.clone();
-        blocking(move || {
-            let (run, _) = site.read(|index| published(index, &id))?;
-            let path = cache::path(&site.folder, run.id);
-            Ok((fs::read(&path).ok(), run, path))
-        })
-    };
-    let page = match known.await? {
-        (Some(page), ..) => page,
-        (None, run, path) => {
-            // Waiting requests take no thread, and hold no file.
-            let turn = place(&site.reports).await?;
-            blocking(move || {
-                let _turn = turn;
-                if let Ok(page) = fs::read(&path) {
-                    return Ok(page);
-                }
-                let place = usize::try_from(run.place).unwrap_or(usize::MAX);
-                let runs = examine::runs(&site.blobs.read(run.blob)?)?;
-                let one = runs.get(place..=place).unwrap_or_default();
-                let page = page_of(one, &Options::default()).into_bytes();
-                cache::keep(&path, &page);
-                Ok(page)
-            })
-            .await?
-        }
-    };
-    let mut answer = answer(HTML, page);
-    // The page has styles and a script of its own, each admitted by its hash.
-    if let Ok(policy) = HeaderValue::from_str(&format!("{}; frame-ancestors 'none'", policy())) {
-        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    Ok(answer)
-}
-
-/// A result file, packed.
-pub(super) async fn file(State(site): State<Shared>, Path(id): Path<String>) -> Page {
-    let bytes = blocking(move || {
-        let unknown = || Error::Unknown("there is no such file".into());
-        let id: BlobId =
-            id.strip_suffix(".jsonl.gz").unwrap_or(&id).parse().map_err(|_| unknown())?;
-        if !site.read(|index| index.is_published(id))? {
-            return Err(unknown());
-        }
-        let mut file = site.blobs.packed(id)?;
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut file, &mut bytes).map_err(Error::io(
-            "read",
-            id.to_string(),
-            "restore it from a backup",
-        ))?;
-        Ok(bytes)
-    });
-    let headers = [
-        (header::CONTENT_TYPE, "application/gzip"),
-        (header::CONTENT_DISPOSITION, "attachment"),
-        (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
-    ];
-    Ok((headers, Body::from(bytes.await?)).into_response())
-}
-
-/// The style sheet of all pages.
-pub(super) async fn style() -> Response {
-    answer("text/css; charset=utf-8", include_str!("../../templates/style.css"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::card::Card;
+    use crate::examine;
     use crate::fixture::{Example, file};
+    use crate::id::BlobId;
     use comet_report::record::Record;
 
     const HOSTILE: &str = "\"><script>alert(1)</script>";
@@ -348,22 +307,29 @@ mod tests {
             least_procs: Some(1),
             most_procs: Some(2),
         };
+        let links = || Links::served(&Arc::default());
         let runs = RunsPage {
+            links: links(),
+            title: HOSTILE.into(),
+            superseded: [(rows.run.id, (rows.run.id, 0))].into(),
             runs: vec![(rows.run.clone(), rows.machine.clone())],
             machines: vec![HOSTILE.into()],
             fields,
             next: None,
             alerts: Vec::new(),
         };
-        let machines = MachinesPage { machines: vec![one] };
+        let machines = MachinesPage { links: links(), machines: vec![one] };
         let page = RunPage {
+            links: links(),
+            superseded: None,
             run: rows.run,
             machine: rows.machine,
             labels: rows.labels,
             series: vec![curve],
             n_more: 3,
         };
-        let failure = FailurePage { status: StatusCode::NOT_FOUND, message: HOSTILE };
+        let failure =
+            FailurePage { links: links(), status: StatusCode::NOT_FOUND, message: HOSTILE };
         assert!(page.render().unwrap().contains("<p>and 3 more</p>"));
         let pages = [runs.render(), machines.render(), page.render(), failure.render()];
         for page in pages.map(Result::unwrap) {
@@ -383,7 +349,8 @@ mod tests {
         let filter = found.ok().unwrap().filter;
         assert_eq!(filter.state, Some(card::State::Published));
         assert_eq!(filter.labels, [("a".to_owned(), Some("b=c".to_owned()))]);
-        let refusal = |name: &str, value: &str| wanted(&fields(&[(name, value)])).err().unwrap().1;
+        let refusal =
+            |name: &str, value: &str| wanted(&fields(&[(name, value)])).err().unwrap().message;
         assert_eq!(refusal("since", "soon"), "since is soon, expected a day, as in 2026-01-31");
         assert_eq!(refusal("state", "pending"), "state is pending, expected a field of this page");
         assert_eq!(refusal("limit", "0"), "limit is 0, expected a number from 1 to 500");

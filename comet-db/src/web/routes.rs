@@ -2,7 +2,7 @@
 
 use axum::routing::{MethodRouter, get, post};
 
-use super::{Shared, api, compare, metrics, openapi, pages, trends};
+use super::{Shared, api, compare, files, kernels, metrics, openapi, pages, trends};
 
 /// An address of a page or of the API.
 pub(super) struct Route {
@@ -33,13 +33,16 @@ pub(super) const PAGES: &[Route] = &[
     Route { path: "/", handler: || get(pages::runs) },
     Route { path: "/machines", handler: || get(pages::machines) },
     Route { path: "/runs/{id}", handler: || get(pages::run) },
-    Route { path: "/runs/{id}/report", handler: || get(pages::report) },
+    Route { path: "/runs/{id}/report", handler: || get(files::report) },
     Route { path: "/compare", handler: || get(compare::page) },
     Route { path: "/compare.json", handler: || get(compare::data) },
     Route { path: "/trends", handler: || get(trends::page) },
     Route { path: "/trends.json", handler: || get(trends::data) },
-    Route { path: "/files/{id}", handler: || get(pages::file) },
-    Route { path: "/style.css", handler: || get(pages::style) },
+    Route { path: "/files/{id}", handler: || get(files::file) },
+    Route { path: "/kernels", handler: || get(kernels::list) },
+    Route { path: "/kernels/{suite}", handler: || get(kernels::suite) },
+    Route { path: "/plot.js", handler: || get(files::script) },
+    Route { path: "/style.css", handler: || get(files::style) },
     Route { path: "/metrics", handler: || get(metrics::page) },
     Route { path: "/api/v1/openapi.json", handler: || get(openapi::document) },
 ];
@@ -62,6 +65,7 @@ pub(super) const CALLS: &[Call] = &[
             ("label", "label with its value, as in night=3, or its name alone; at most 8 times"),
             ("since", "first day, as in 2026-01-31, or RFC 3339 time"),
             ("until", "first day that is too late"),
+            ("superseded", "hide for runs that no later one supersedes"),
             ("after", "value of next of the page before"),
             ("limit", "most runs, 1 to 500 (default: 50)"),
         ],

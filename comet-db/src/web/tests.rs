@@ -14,6 +14,13 @@ use crate::overlay;
 use crate::token::{Scope, Secret};
 use crate::{Arrival, id::Id};
 
+/// The kernels of a program that has one.
+pub(super) fn suites() -> Vec<Suite> {
+    let page = "### comet/echo\n\nOne way.\n\n**Source**: the thesis\n".into();
+    let echo = kernels::Kernel { name: "echo".into(), summary: "One way".into(), page };
+    vec![Suite { name: "comet".into(), about: "kernels".into(), kernels: vec![echo] }]
+}
+
 /// A database with its pages.
 struct Served {
     site: Shared,
@@ -26,7 +33,7 @@ impl Served {
     fn new(files: &[Vec<u8>]) -> Self {
         let folder = Folder::on_engine();
         drop(Database::open(folder.path()).unwrap());
-        let site = Arc::new(Site::open(folder.path()).unwrap());
+        let site = Arc::new(Site::open(folder.path(), suites()).unwrap());
         for bytes in files {
             let arrival = Arrival { bytes, limits: Limits::OWN, token: None };
             lock(&site.writer).add(arrival).unwrap();
@@ -142,14 +149,15 @@ fn runs_are_chosen_then_series_then_there_is_one_figure() {
     let page = served.get(&format!("/compare?run={}&run={}", runs[0], runs[1]), 200);
     let series = served.series(&runs)[0].series.id;
     assert!(
-        page.contains(&format!("name=\"series\" value=\"{series}\"")) && !page.contains("<img")
+        page.contains(&format!("name=\"series\" value=\"{series}\"")) && !page.contains("<svg")
     );
     let query = served.query(&runs[..2]);
     let page = served.get(&format!("/compare?{query}"), 200);
     assert!(
-        page.contains(&format!("src=\"/compare.svg?{}\"", query.replace('&', "&#38;"))),
+        page.contains(&format!("href=\"/compare.svg?{}\"", query.replace('&', "&#38;"))),
         "{page}"
     );
+    assert!(page.contains("<svg") && page.contains("href=\"/kernels/comet#echo\""), "{page}");
     assert!(page.contains("lumi against hawk") && page.contains("comet/echo"), "{page}");
     let csv = |end: &str| served.get(&format!("/compare.csv?{query}{end}"), 200);
     assert_eq!(csv("").lines().count(), 1 + 16);
@@ -196,7 +204,7 @@ fn a_submission_is_in_no_comparison_until_it_is_published() {
     let blob = crate::id::BlobId::of(&example.file());
     lock(&served.site.writer).publish(blob, "operator").unwrap();
     let page = served.get(&format!("/compare?{query}"), 200);
-    assert!(page.contains("cluster, 2025-12-24 00:00"), "{page}");
+    assert!(page.contains("cluster, 2025-12-24 00:00 <time class=\"age\""), "{page}");
 }
 
 /// SK-83: figure 5 of the paper, one series of several machines over the length, where lengths that were
@@ -323,6 +331,7 @@ fn names_in_a_comparison_are_text() {
     let query = served.query(&served.runs());
     for path in ["/compare", "/compare.svg"] {
         let page = served.get(&format!("{path}?{query}"), 200);
+        let page = page.replace("<script src=\"/plot.js\">", "");
         assert!(page.contains("script") && !page.contains("<script"), "{page}");
     }
 }
@@ -339,7 +348,7 @@ fn a_change_is_seen_in_the_trend_of_its_machine() {
     let query = format!("machine=hawk&series={series}&length=2&ranks=2");
     let page = served.get(&format!("/trends?{query}"), 200);
     assert!(page.contains("<strong>20.0 % slower</strong> since 2026-01-13"), "{page}");
-    assert!(page.contains(&format!("/compare?run={}&amp;run={}", runs[11], runs[12])), "{page}");
+    assert!(page.contains(&format!("/compare?run={}&#38;run={}", runs[11], runs[12])), "{page}");
     let data = served.get(&format!("/trends.json?{query}"), 200);
     let data: serde_json::Value = serde_json::from_str(&data).unwrap();
     assert_eq!((data["runs"].as_array().unwrap().len(), &data["x"]), (20, &2.into()));
@@ -383,6 +392,7 @@ fn an_alert_is_on_the_front_page_until_a_mark_explains_it() {
     let series = served.series(&served.runs()[..1])[0].series.id;
     for end in ["", ".svg"] {
         let page = served.get(&format!("/trends{end}?machine=hawk&series={series}"), 200);
+        let page = page.replace("<script src=\"/plot.js\">", "");
         assert!(page.contains("a new switch") && !page.contains("<script"), "{page}");
     }
 }
@@ -420,6 +430,65 @@ fn a_token_that_submits_too_much_waits() {
     let (status, body) = send();
     assert_eq!(status, 429, "{body}");
     assert!(body.contains("these are too many requests (try again in "), "{body}");
+    let answer = too_many(std::time::Duration::from_millis(1500)).into_response();
+    assert_eq!(answer.headers()[header::RETRY_AFTER], "2");
+}
+
+#[test]
+fn a_run_is_superseded_by_the_latest_published_one_of_its_subject() {
+    let of = |number, machine, day| Example { number, machine, day, n_points: 2 }.file();
+    let days = [
+        ("hawk", "2026-01-01"),
+        ("lumi", "2026-01-02"),
+        ("hawk", "2026-01-03"),
+        ("hawk", "2026-01-04"),
+    ];
+    let files: Vec<Vec<u8>> =
+        days.iter().zip(0..).map(|((machine, day), number)| of(number, machine, day)).collect();
+    let served = Served::new(&files);
+    let secret = served.submitter();
+    let sent =
+        served.send(Method::POST, "/api/v1/runs", secret.reveal(), of(9, "hawk", "2026-01-05"));
+    assert_eq!(sent.0, 201);
+    let runs = served.runs();
+    let superseded = served.site.read(|index| index.superseded(&runs)).unwrap();
+    let by = |number: usize| superseded.get(&runs[number]).map(|(id, _)| *id);
+    let latest = Some(runs[3]);
+    assert_eq!(
+        [0, 1, 2, 3].map(by),
+        [latest, None, latest, None],
+        "the pending one supersedes none"
+    );
+    let page = served.get(&format!("/runs/{}", runs[0]), 200);
+    assert!(page.contains(&format!("Superseded by <a href=\"/runs/{}\">", runs[3])), "{page}");
+    assert_eq!(served.get("/", 200).matches("class=\"old\"").count(), 2);
+    let page = served.get("/?superseded=hide", 200);
+    assert_eq!((page.matches("class=\"old\"").count(), page.matches("<tr>").count()), (0, 3));
+    assert!(served.get("/?superseded=never", 400).contains("expected hide"));
+    let data = served.get("/api/v1/runs?limit=1&superseded=hide", 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(data["runs"][0]["superseded_by"], serde_json::Value::Null);
+}
+
+#[test]
+fn kernels_of_the_program_have_pages_and_links_to_them() {
+    let served = Served::new(&[Example::default().file()]);
+    assert!(served.get("/kernels", 200).contains("href=\"/kernels/comet#echo\""));
+    assert!(served.get("/kernels/comet", 200).contains("<dt>Source</dt><dd>the thesis</dd>"));
+    served.get("/kernels/other", 404);
+    let page = served.get(&format!("/runs/{}", served.runs()[0]), 200);
+    assert!(page.contains("<a href=\"/kernels/comet#echo\">comet/echo</a>"), "{page}");
+}
+
+#[test]
+fn figures_have_the_forms_that_the_program_was_built_with() {
+    let served = Served::new(&[Example::default().file()]);
+    let query = served.query(&served.runs());
+    let page = served.get(&format!("/compare?{query}"), 200);
+    assert_eq!(page.contains("/compare.png?"), comet_report::plot::HAS_PNG);
+    let status = if comet_report::plot::HAS_PNG { 200 } else { 404 };
+    served.get(&format!("/compare.png?{query}"), status);
+    served.get("/plot.js", 200);
 }
 
 #[test]

@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use askama::Template;
 use axum::extract::{Query, State};
 use comet_report::plot::Quantity;
+use comet_stats::steps::Step;
 use serde_json::json;
 
 use super::figure::{self, Form};
+use super::links::Links;
 use super::pages::{self, Fields, Page, field, html, minute, query, wrong};
 use super::{Failure, Shared, answer as respond, blocking};
-use crate::alert::Alert;
+use crate::alert::{Alert, Number};
 use crate::index::{Filter, Index};
 use crate::overlay::{self, words};
 use crate::rows::SeriesRow;
@@ -26,7 +28,8 @@ const OWN: [&str; 9] =
     ["machine", "series", "length", "ranks", "mpi", "network", "label", "since", "until"];
 
 /// What an address names.
-struct Choice {
+#[derive(Default)]
+pub(super) struct Choice {
     filter: Filter,
     series: Option<Id>,
     length: Option<i64>,
@@ -35,7 +38,8 @@ struct Choice {
 }
 
 /// What there is to choose from, and the trend of the choice.
-struct Chosen {
+#[derive(Default)]
+pub(super) struct Chosen {
     series: Vec<SeriesRow>,
     lengths: BTreeSet<i64>,
     ranks: BTreeSet<i64>,
@@ -65,14 +69,7 @@ fn choice(fields: &Fields) -> Result<Choice, Failure> {
 impl Choice {
     /// What it names in `index`.
     fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
-        let mut chosen = Chosen {
-            series: Vec::new(),
-            lengths: BTreeSet::new(),
-            ranks: BTreeSet::new(),
-            at: [None; 2],
-            title: String::new(),
-            trend: None,
-        };
+        let mut chosen = Chosen::default();
         let Some(machine) = &self.filter.machine else { return Ok(chosen) };
         let page = index.runs(&self.filter, None, RUNS)?;
         let runs: Vec<Id> = page.runs.iter().map(|(run, _)| run.id).collect();
@@ -99,7 +96,8 @@ impl Choice {
 
 #[derive(Template)]
 #[template(path = "trends.html")]
-struct TrendsPage {
+pub(super) struct TrendsPage {
+    links: Links,
     fields: Fields,
     machines: Vec<String>,
     choice: Choice,
@@ -109,6 +107,49 @@ struct TrendsPage {
 }
 
 impl TrendsPage {
+    /// The page of a site about `alerts`.
+    pub(super) fn of_alerts(alerts: Vec<Alert>, links: Links) -> Self {
+        let (choice, chosen) = (Choice::default(), Chosen::default());
+        let (fields, machines, query) = (Fields::new(), Vec::new(), String::new());
+        Self { links, fields, machines, choice, chosen, query, alerts }
+    }
+
+    /// The page of a site about the number that `alert` is about.
+    pub(super) fn of_alert(index: &mut Index, alert: &Alert, links: Links) -> Result<Self, Error> {
+        let Number { series, x, procs, kind } = &alert.worst;
+        let part = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let filter = Filter {
+            machine: Some(alert.machine.clone()),
+            mpi: part(&kind.mpi),
+            network: part(&kind.network),
+            state: Some(card::State::Published),
+            ..Filter::default()
+        };
+        let series = Some(series.id);
+        let choice = Choice { filter, series, length: *x, ranks: *procs, is_dark: false };
+        let chosen = choice.find(index)?;
+        Ok(Self { choice, chosen, ..Self::of_alerts(Vec::new(), links) })
+    }
+
+    /// The kernel of the trend, and the address of its meaning.
+    fn kernel(&self) -> Option<(String, String)> {
+        let of = self.chosen.series.iter().find(|of| Some(of.id) == self.choice.series)?;
+        let at = self.links.kernel(&of.suite, &of.kernel)?;
+        Some((format!("{}/{}", of.suite, of.kernel), at))
+    }
+
+    /// The figure of `trend`.
+    fn drawn(&self, trend: &Trend) -> figure::Inline {
+        figure::inline(&trend.figure(&self.chosen.title))
+    }
+
+    /// The comparison of the runs before and after `step`.
+    fn before_and_after(&self, trend: &Trend, step: &Step) -> String {
+        let [before, after] = [step.at - 1, step.at].map(|at| trend.looks[at].run.id);
+        let series = self.choice.series.map(|id| format!("&series={id}")).unwrap_or_default();
+        self.links.compare(&format!("run={before}&run={after}{series}"))
+    }
+
     fn field(&self, name: &str) -> &str {
         field(&self.fields, name)
     }
@@ -141,7 +182,8 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
             let machines = index.machine_names()?;
             let query = query(&fields, &OWN);
             let alerts = site.open_alerts();
-            Ok(TrendsPage { fields, machines, choice, chosen, query, alerts })
+            let links = site.links();
+            Ok(TrendsPage { links, fields, machines, choice, chosen, query, alerts })
         })
     });
     html(&page.await?)
@@ -157,7 +199,7 @@ pub(super) async fn figure(
     let answer = blocking(move || {
         let chosen = site.read(|index| choice.find(index))?;
         let trend = chosen.trend.ok_or_else(nothing)?;
-        Ok(figure::figure(&trend.figure(&chosen.title), form, choice.is_dark))
+        figure::figure(&trend.figure(&chosen.title), form, choice.is_dark)
     });
     answer.await
 }
@@ -182,7 +224,7 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
                 "launches": look.n_launches,
             })
         };
-        let step = |step: &comet_stats::steps::Step| {
+        let step = |step: &Step| {
             json!({
                 "run": trend.looks[step.at].run.id.to_string(),
                 "before_ns": step.before.exp(),

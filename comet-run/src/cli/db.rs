@@ -29,6 +29,9 @@ pub(crate) enum DbCommand {
     /// Publish the runs of pending files
     #[command(after_help = "Example:\n  comet-run db accept results 3f9a0c")]
     Accept(AcceptArgs),
+    /// Write the published runs as a site of files, for any web server or none
+    #[command(after_help = "Example:\n  comet-run db publish results site")]
+    Publish(PublishArgs),
     /// Make a database of simulated runs, to look around in
     #[command(after_help = "Example:\n  comet-run db demo d && comet-run serve d")]
     Demo(FolderArgs),
@@ -111,6 +114,9 @@ pub(crate) struct ListRunsArgs {
     /// State of the runs [default: both]
     #[arg(long, value_name = "STATE", value_parser = ["pending", "published"])]
     pub(crate) state: Option<String>,
+    /// Leave out runs that a later published one supersedes
+    #[arg(long)]
+    pub(crate) latest: bool,
     /// Most runs
     #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
@@ -137,6 +143,19 @@ pub(crate) struct BackupArgs {
     /// Folder of the copy, new or of an earlier backup
     #[arg(value_name = "TO")]
     pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PublishArgs {
+    /// Folder of the database
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Folder of the site, new or of an earlier one
+    #[arg(value_name = "TO")]
+    pub(crate) to: PathBuf,
+    /// Size up to which reports and then result files are in it, the latest first, as in 100Mi
+    #[arg(long, value_name = "BYTES", default_value = "18Mi", value_parser = super::values::parse_bytes)]
+    pub(crate) size: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -23,7 +23,7 @@ use crate::exit;
 #[cfg(feature = "db")]
 pub(crate) use db::{
     AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, InitArgs, ListRunsArgs,
-    MarkCommand, ServeArgs, SubmitArgs, TokenCommand,
+    MarkCommand, PublishArgs, ServeArgs, SubmitArgs, TokenCommand,
 };
 pub(crate) use files::{
     AbArgs, CompareArgs, CompletionsArgs, ExportArgs, FitArgs, HelpArgs, ImportArgs, JudgementArgs,

@@ -43,6 +43,7 @@ pub(crate) fn db(args: &DbArgs) -> anyhow::Result<u8> {
         DbCommand::Init(args) => init(args),
         DbCommand::List(args) => list(args),
         DbCommand::Accept(args) => accept(args),
+        DbCommand::Publish(args) => super::serve::publish(args),
         DbCommand::Demo(args) => super::demo::demo(&args.folder),
         DbCommand::Reindex(args) => reindex(&args.folder),
         DbCommand::Token(command) => token(command),
@@ -173,6 +174,7 @@ fn list(args: &ListRunsArgs) -> anyhow::Result<u8> {
         since_ms: args.since,
         until_ms: args.until,
         state: args.state.as_deref().and_then(State::find),
+        is_latest: args.latest,
     };
     let mut database = open(&args.folder)?;
     let index = database.index();
