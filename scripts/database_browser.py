@@ -18,7 +18,7 @@ import urllib.request
 
 from browser_test import box, browser, find, hovering_tells_the_value, move, nobody_is_shut_out, prefer
 from browser_test import resize, the_console_is_silent, ticks, wait_until
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 
 WIDTHS = (390, 1440)
 
@@ -46,7 +46,8 @@ def choose(page, words, most=10):
 def is_gone(element):
     try:
         return not element.tag_name
-    except StaleElementReferenceException:
+    except WebDriverException:
+        # Mostly StaleElementReferenceException, but drivers have other words for it, too.
         return True
 
 
@@ -223,7 +224,11 @@ def keep_pictures(page, named):
         for size, scheme in (((390, 900), "light"), ((1280, 900), "light"), ((1280, 900), "dark")):
             prefer(page, scheme)
             resize(page, size)
+            # A page whose address differs behind # alone would not be loaded.
+            page.get("about:blank")
             page.get(url)
+            height = page.execute_script("return document.documentElement.scrollHeight")
+            resize(page, (size[0], min(height, 2000)))
             page.save_screenshot(str(pathlib.Path(folder) / f"{name}-{size[0]}-{scheme}.png"))
     prefer(page, "light")
 

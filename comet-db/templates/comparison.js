@@ -330,8 +330,10 @@ const update = async () => {
 /** Takes the state from the address into the form. */
 const enter = () => {
   readState();
-  const words = ({ traits }) => traits.join(", ");
-  choices(byId("runs"), "run", known.get("runs").map((run) => ({ id: run.id, words: words(run) })));
+  const item = ({ id, traits }) => ({ id, words: traits.join(", ") });
+  const isChosen = ({ id }) => state.run.includes(id);
+  const [chosen, others] = [isChosen, (run) => !isChosen(run)].map((is) => known.get("runs").filter(is));
+  choices(byId("runs"), "run", [...chosen, ...others].map(item));
   for (const name of ["x", "from", "to"]) form.elements[name].value = state[name];
   return update();
 };

@@ -7,7 +7,7 @@
 //!             as far as the site has room for them ──────┘
 //! ```
 //!
-//! The pages are those of the server, with other [`links`](super::links) and without forms. The comparison
+//! The pages are those of the server, with other links (module `links`) and without forms. The comparison
 //! alone is a script: it draws the figure from data that it loads as scripts, because a browser reads no
 //! other file next to a page on a disk. Equal databases make equal sites, to the byte.
 

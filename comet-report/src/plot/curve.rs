@@ -74,10 +74,16 @@ impl DrawnCurve<'_> {
         svg += &match self.series.kind {
             Kind::Curve => path("line", &self.line(&places)) + &self.marks(&places, MOST_MARKS),
             Kind::Fit => path("fit", &self.line(&places)),
-            Kind::Scatter => self.marks(&places, MOST_SCATTERED),
+            Kind::Scatter => self.marks(&places, self.most_scattered()),
             Kind::Steps => path("line", &steps(&places)),
         };
         svg + "</g>\n"
+    }
+
+    /// The most points without lines that have marks: more of them where each has a remark to show.
+    fn most_scattered(&self) -> usize {
+        let has_remarks = self.series.points.iter().all(|point| !point.note.is_empty());
+        if has_remarks { MOST_MARKS } else { MOST_SCATTERED }
     }
 
     /// Joins the points, but for those between which there is one without a place, or the break

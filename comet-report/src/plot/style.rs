@@ -39,7 +39,8 @@ const VARIABLES: [(&str, [&str; 2]); 4 + N_COLOURS] = [
 pub enum Style {
     /// From the page around it, which brings [`css`].
     Page,
-    /// The same, in the size of a file: for a page with one figure.
+    /// The same, in the size of a file and without its title: for a page with one figure, whose heading
+    /// it is.
     Wide,
     /// From the picture itself, on white.
     Light,

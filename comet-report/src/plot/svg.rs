@@ -25,7 +25,10 @@ pub(super) struct Drawing {
 /// `data-…`.
 pub fn svg(figure: &Figure, style: Style) -> String {
     let (id, frame) = (slug(&figure.id), style.frame());
-    let (heading, top_px) = heading(&figure.title, &frame);
+    let (heading, top_px) = match style {
+        Style::Wide => (String::new(), MARGIN_PX),
+        Style::Page | Style::Light | Style::Dark => heading(&figure.title, &frame),
+    };
     let drawing = match &figure.body {
         Body::Chart(chart) => chart::draw(&id, chart, top_px, &frame),
         Body::HeatMap(map) => heat_map::draw(&id, map, top_px, &frame),
