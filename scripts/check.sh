@@ -38,7 +38,7 @@ check() {
     cargo package --workspace --no-verify --allow-dirty --offline --locked --quiet --target-dir "$scratch"
 
     announce "lints"
-    cargo clippy --workspace --all-targets --features comet-run/db --locked -- -D warnings
+    cargo clippy --workspace --all-targets --features comet-run/db-postgres --locked -- -D warnings
 
     announce "documentation"
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

@@ -1,24 +1,27 @@
 #!/usr/bin/env bash
 # The result database from end to end: files go in, are found, survive reindex, backup and kill -9, and
 # arrive from a submitter over loopback.
-# Usage: scripts/database-test.sh [KILLS]
-# Without an argument it kills 25 times. COMET_RUN names a program that was built with the feature db;
-# otherwise it is built.
+# Usage: scripts/database-test.sh [KILLS [REQUESTS]]
+# Without arguments it kills 25 times, and sends 2000 random requests and a tenth as many mutated files.
+# COMET_RUN names a program that was built with the feature db; otherwise it is built.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 kills=${1-25}
-if [[ ! $kills =~ ^[0-9]{1,6}$ ]] || (($# > 1)); then
-    printf 'error: KILLS is a whole number\nusage: %s [KILLS]\n' "$0" >&2
+requests=${2-2000}
+if [[ ! $kills =~ ^[0-9]{1,6}$ || ! $requests =~ ^[0-9]{1,6}$ ]] || (($# > 2)); then
+    printf 'error: KILLS and REQUESTS are whole numbers\nusage: %s [KILLS [REQUESTS]]\n' "$0" >&2
     exit 2
 fi
 if [[ -z ${COMET_RUN-} ]]; then
-    cargo test --locked -p comet-db --lib
-    cargo build --locked -p comet-run --features db
+    # With the features of scripts/postgres-test.sh, which compiles nothing again.
+    cargo test --locked -p comet-db --features postgres --lib
+    cargo build --locked -p comet-run --features db-postgres
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi
 comet_run=$(realpath "$COMET_RUN")
 machines=$PWD/comet-sim/machines
+fuzz=$PWD/scripts/database_fuzz.py
 scratch=$(mktemp -d)
 server=
 proxy=
@@ -41,6 +44,14 @@ same() { # WHAT FILE FILE
 
 runs() { # FOLDER
     "$comet_run" db list "$1" --json --limit 100000
+}
+
+eventually() { # COMMAND...
+    for _ in {1..100}; do
+        ! "$@" || return 0
+        sleep 0.1
+    done
+    fail "not in ten seconds: $*"
 }
 
 announce() {
@@ -161,10 +172,7 @@ announce "submission over loopback"
 "$comet_run" db token add d boss --scope submit,publish >boss 2>/dev/null
 "$comet_run" serve d --listen 127.0.0.1:0 >address &
 server=$!
-for _ in {1..100}; do
-    [[ -s address ]] && break
-    sleep 0.1
-done
+eventually test -s address
 url=$(sed -n 's/^serving \(.*\)\/$/\1/p' address)
 [[ -n $url ]] || fail "the server does not start"
 "$comet_run" echo -n 2 --profile quick --format none --label machine=cluster --label user=alice --out s.jsonl 2>/dev/null
@@ -233,6 +241,24 @@ if grep -qiwF -e alice -e "$(hostname)" -e "$(hostname -s)" sent.jsonl || grep -
 fi
 grep -q '"user":"user-' sent.jsonl || fail "names have pseudonyms"
 
+announce "random requests and mutated files"
+# A database and a server of its own, whose memory is told by the requests alone.
+"$comet_run" db add wild 1.jsonl >/dev/null
+for ((n = 0; n <= requests / 900; n++)); do
+    "$comet_run" db token add wild "t$n" --scope submit,publish 2>/dev/null
+done >tokens
+"$comet_run" serve wild --listen 127.0.0.1:0 >wild.address &
+proxy=$!
+eventually grep -q ^serving wild.address
+python3 "$fuzz" "$(sed -n 's/^serving \(.*\)\/$/\1/p' wild.address)" "$proxy" 1.jsonl "$requests" $((requests / 10)) "$RANDOM" <tokens
+kill -TERM "$proxy"
+wait "$proxy" || fail "the server does not stop in order"
+proxy=
+runs wild >before
+"$comet_run" db reindex wild
+runs wild >after
+same "reindex after mutated files gives other answers" before after
+
 announce "a slow-down of a fifth raises an alert, and a mark explains it"
 sed 's/value = "5 us"/value = "6 us"/' "$machines/t3e.toml" >slow.toml
 for n in {1..17}; do
@@ -292,10 +318,7 @@ print(server.server_port, flush=True)
 server.serve_forever()
 PY
 proxy=$!
-for _ in {1..100}; do
-    [[ -s tls ]] && break
-    sleep 0.1
-done
+eventually test -s tls
 COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --to "https://localhost:$(cat tls)" --ca ca.pem --yes >encrypted
 grep -q '^known ' encrypted || fail "the site is reached by its certificate: $(cat encrypted)"
 kill "$proxy"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The result database on PostgreSQL: a server of its own on a socket, the tests of the database with their
 # indexes there, and several servers of CoMet beside each other, killed and cut off from the index.
-# Usage: scripts/postgres-test.sh
-# Needs the programs of PostgreSQL (package postgresql). COMET_RUN names a program that was built with the
+# Usage: scripts/postgres-test.sh [install]     install: only installs what is missing
+# Needs the programs of PostgreSQL; as root on Debian it installs them. COMET_RUN names a program that was built with the
 # feature db-postgres; otherwise it is built and the tests of the database run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,11 +16,28 @@ announce() {
     printf '\n== %s\n' "$1"
 }
 
+find_programs() {
+    local folder
+    for folder in "$(dirname "$(command -v initdb || true)")" /usr/pgsql-*/bin /usr/lib/postgresql/*/bin; do
+        [[ ! -x $folder/initdb || ! -x $folder/psql ]] || bin=$folder
+    done
+    [[ -n $bin ]]
+}
+
 bin=
-for folder in "$(dirname "$(command -v initdb || true)")" /usr/pgsql-*/bin /usr/lib/postgresql/*/bin; do
-    [[ ! -x $folder/initdb || ! -x $folder/psql ]] || bin=$folder
-done
-[[ -n $bin ]] || fail "there are no initdb and psql (apt-get install postgresql)"
+if ! find_programs; then
+    if ((EUID != 0)) || ! command -v apt-get >/dev/null; then
+        fail "there are no initdb and psql (install postgresql, or run this as root on Debian)"
+    fi
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null
+    find_programs || fail "postgresql is installed, but has no initdb and psql"
+fi
+case "$*" in
+"") ;;
+install) exit ;;
+*) fail "usage: scripts/postgres-test.sh [install]" ;;
+esac
 
 # PostgreSQL refuses to be run by root.
 as_user=()
@@ -80,7 +97,6 @@ sql "SELECT version()"
 
 if [[ -z ${COMET_RUN-} ]]; then
     COMET_TEST_POSTGRES=$address cargo test --locked -p comet-db --features postgres --lib
-    cargo clippy --locked -p comet-db --features postgres --all-targets -- -D warnings
     cargo build --locked -p comet-run --features db-postgres
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi
