@@ -16,6 +16,19 @@ const SQLITE: &str = "index.sqlite";
 pub(crate) const POSTGRES: &str = "index.postgres";
 /// Name of the file with the certificates that vouch for its server.
 const CERTIFICATES: &str = "index.pem";
+/// Numbers and names of file systems that machines share (`statfs(2)`). Processes that have a file of SQLite
+/// open at once meet in shared memory, which these have on one machine alone.
+const SHARED: [(u32, &str); 9] = [
+    (0x6969, "NFS"),
+    (0x517b, "SMB"),
+    (0xfe53_4d42, "SMB"),
+    (0xff53_4d42, "CIFS"),
+    (0x5346_414f, "AFS"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0x1983_0326, "BeeGFS"),
+    (0x00c3_6400, "CephFS"),
+];
 /// Remedy for a file of an address that cannot be read or written.
 const PERMISSIONS: &str = "see to its permissions";
 
@@ -70,7 +83,35 @@ fn server(folder: &Path) -> Result<Option<Server>, Error> {
 }
 
 fn sqlite(folder: &Path) -> Result<Box<dyn Store>, Error> {
-    Ok(Box::new(Sqlite::open(&folder.join(SQLITE))?))
+    let path = folder.join(SQLITE);
+    let is_shared = file_system(folder).is_some();
+    Ok(Box::new(if is_shared { Sqlite::open_alone(&path) } else { Sqlite::open(&path) }?))
+}
+
+/// Checks that several connections may have the index of the database in `folder` open at once.
+///
+/// # Errors
+/// If it is a file of SQLite on a file system that machines share.
+pub(crate) fn admit_many(folder: &Path) -> Result<(), Error> {
+    match (server(folder)?, file_system(folder)) {
+        (None, Some(name)) => Err(Error::Unknown(format!(
+            "{} is on {name}, where one process at a time may have the index (serve a folder on a disk of \
+             this machine, or take the index to PostgreSQL: comet-run db init)",
+            folder.join(SQLITE).display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The file system of `folder`, if machines share it.
+fn file_system(folder: &Path) -> Option<&'static str> {
+    let number = rustix::fs::statfs(folder).ok()?.f_type;
+    shared(u32::try_from(number & 0xffff_ffff).ok()?)
+}
+
+/// The file system with this number, if machines share it.
+fn shared(number: u32) -> Option<&'static str> {
+    SHARED.iter().find(|(shared, _)| *shared == number).map(|(_, name)| *name)
 }
 
 /// The database of PostgreSQL that `server` is.
@@ -122,4 +163,31 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Error> {
         fs::File::open(folder)?.sync_all()
     });
     written.map_err(Error::io("write", path, PERMISSIONS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Folder;
+    use crate::index::Index;
+
+    #[test]
+    fn file_systems_that_machines_share_are_known() {
+        assert_eq!(shared(0x6969), Some("NFS"));
+        assert_eq!(shared(0xef53), None, "ext4");
+        let folder = Folder::new();
+        assert_eq!(admit_many(folder.path()).ok(), Some(()), "a folder for files of a while");
+    }
+
+    #[test]
+    fn an_index_that_is_alone_needs_no_shared_memory() {
+        let folder = Folder::new();
+        let path = folder.path().join(SQLITE);
+        let (mut index, _) = Index::open(Box::new(Sqlite::open_alone(&path).unwrap())).unwrap();
+        assert_eq!(index.blobs().unwrap(), []);
+        assert!(path.exists() && !folder.path().join(format!("{SQLITE}-shm")).exists());
+        drop(index);
+        let (mut index, reindexes) = Index::open(Box::new(Sqlite::open(&path).unwrap())).unwrap();
+        assert!(!reindexes && index.blobs().unwrap().is_empty(), "it is an index like any other");
+    }
 }

@@ -25,6 +25,9 @@ const SETTINGS: &str = "
     PRAGMA cache_size = -32768;
 ";
 
+/// Setting of a connection that is alone: it needs no memory that is shared with others.
+const ALONE: &str = "PRAGMA locking_mode = EXCLUSIVE;";
+
 /// Remedy for an index that is damaged.
 const DAMAGED: &str = "move it aside and run comet-run db reindex, which makes it from the files; tokens, \
                        marks and the audit log are in a backup alone";
@@ -41,12 +44,24 @@ impl Sqlite {
     /// # Errors
     /// If the file cannot be opened, or is no database.
     pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::with("", path)
+    }
+
+    /// The only connection to the file `path`, which may lie on a file system that machines share.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and if another process has the file.
+    pub fn open_alone(path: &Path) -> Result<Self, Error> {
+        Self::with(ALONE, path)
+    }
+
+    fn with(first: &str, path: &Path) -> Result<Self, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
             connection.busy_timeout(BUSY)?;
-            connection.execute_batch(SETTINGS)?;
+            connection.execute_batch(&format!("{first}{SETTINGS}"))?;
             connection.set_prepared_statement_cache_capacity(STATEMENTS);
             Ok(Self { connection })
         });

@@ -57,6 +57,7 @@ use self::rate::{Peer, Rate};
 use self::routes::{CALLS, PAGES};
 use crate::alert::{Alert, alerts};
 use crate::blobs::Blobs;
+use crate::engine;
 use crate::index::Index;
 use crate::{Database, Error};
 
@@ -119,6 +120,7 @@ type Shared = Arc<Site>;
 
 impl Site {
     fn open(folder: &Path, kernels: Vec<Suite>) -> Result<Self, Error> {
+        engine::admit_many(folder)?;
         let database = Database::existing(folder)?;
         Ok(Self {
             folder: folder.into(),
