@@ -244,9 +244,10 @@ const draw = (curves, isOverRanks, isInBytes) => {
   return svg;
 };
 
-/** A row for each number of the first source, with the ratios of the others to it. */
+/** A row for each number of the first source, with the ratios of the others to it; of several series with their names. */
 const rowsOf = (points, names, series, isOverRanks) => {
   const rows = new Map();
+  const nameOf = (name) => (series.length > 1 ? [name] : []);
   for (const point of points) {
     const key = [point.series, point.x, point.other].join();
     if (!rows.has(key)) rows.set(key, { point, of: [] });
@@ -266,14 +267,14 @@ const rowsOf = (points, names, series, isOverRanks) => {
       const time = one ? write(one.ns) : "–";
       return source === 0 ? [time] : [time, ratio(one)];
     });
-    return [series[point.series].name, length ?? "–", ranks ?? "–", ...values];
+    return [...nameOf(series[point.series].name), length ?? "–", ranks ?? "–", ...values];
   };
   const heads = names.flatMap((name, source) => (source === 0 ? [name] : [name, "ratio"]));
-  return [["Series", "Length", "Ranks", ...heads], [...rows.values()].map(cells)];
+  return [[...nameOf("Series"), "Length", "Ranks", ...heads], [...rows.values()].map(cells)];
 };
-const rowOf = (name, cells) => {
+const rowOf = (name, cells, nWords) => {
   const row = element("tr", "");
-  row.append(...cells.map((cell, at) => element(name, cell, { className: at > 0 ? "n" : "" })));
+  row.append(...cells.map((cell, at) => element(name, cell, { className: at < nWords ? "" : "n" })));
   return row;
 };
 
@@ -294,8 +295,9 @@ const show = (sources, series) => {
   const links = series.map(({ name, kernel }) => (kernel ? element("a", name, { href: kernel }) : element("span", name)));
   byId("kernels").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
   const [heads, rows] = rowsOf(points, names, series, isOverRanks);
-  result.querySelector("thead").replaceChildren(rowOf("th", heads));
-  const shown = rows.slice(0, MOST_ROWS).map((cells) => rowOf("td", cells));
+  const nWords = series.length > 1 ? 1 : 0;
+  result.querySelector("thead").replaceChildren(rowOf("th", heads, nWords));
+  const shown = rows.slice(0, MOST_ROWS).map((cells) => rowOf("td", cells, nWords));
   result.querySelector("tbody").replaceChildren(...shown);
   byId("words").textContent =
     rows.length > MOST_ROWS ? `The table has the first ${MOST_ROWS} of ${rows.length} values.` : "";
