@@ -10,9 +10,9 @@ use crate::id::Id;
 use crate::rows::{PointRow, RunRow, SeriesRow, Table as _, launches};
 use crate::store::Row;
 
-/// Condition on the run `other`: it is published, state `$1`, and supersedes `run`.
-const LATER: &str = "other.subject = run.subject AND other.state = $1 AND \
-                     (other.started_ms, other.id) > (run.started_ms, run.id)";
+/// Runs `other` that supersede `run` if their state is `?`, which is to be the published one.
+pub(super) const LATER: &str = "FROM run AS other WHERE other.subject = run.subject AND other.state = ? \
+                                AND (other.started_ms, other.id) > (run.started_ms, run.id)";
 
 /// A figure of a run: one point of a curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,9 @@ impl Index {
         }
         let sql = format!(
             "SELECT run.id, later.id, later.started_ms FROM run JOIN run AS later ON later.id = \
-             (SELECT other.id FROM run AS other WHERE {LATER} \
-             ORDER BY other.started_ms DESC, other.id DESC LIMIT 1) WHERE run.id IN ({})",
+             (SELECT other.id {} ORDER BY other.started_ms DESC, other.id DESC LIMIT 1) \
+             WHERE run.id IN ({})",
+            LATER.replace('?', "$1"),
             numbers(ids)
         );
         let read = |mut row: Row| Ok((row.id()?, (row.id()?, row.int()?)));

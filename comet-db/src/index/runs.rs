@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use super::history::LATER;
 use super::{Index, numbers};
 use crate::Error;
 use crate::card::State;
@@ -180,9 +181,7 @@ impl Filter {
             all.and("run.started_ms < ?", [until.into()]);
         }
         if self.is_latest {
-            let later = "NOT EXISTS (SELECT 1 FROM run AS other WHERE other.subject = run.subject \
-                         AND other.state = ? AND (other.started_ms, other.id) > (run.started_ms, run.id))";
-            all.and(later, [State::Published.name().into()]);
+            all.and(&format!("NOT EXISTS (SELECT 1 {LATER})"), [State::Published.name().into()]);
         }
         all
     }

@@ -133,7 +133,7 @@ mod tests {
         let check = |lengths: [usize; 2], starts: [usize; 2], is_short, is_half_short| {
             let places = Places::new(lengths.into(), starts.into());
             assert_eq!(short([&places; 2], LIMITS).is_some(), is_short, "{places:?}");
-            let both = [&places; 2];
+            let both: Counted<'_> = [&places; 2];
             assert_eq!(short_of_types(both, LIMITS).is_some(), is_short, "{places:?}");
             assert_eq!(half_short_of_types(both, LIMITS).is_some(), is_half_short, "{places:?}");
             let (long_lengths, long_starts) = long([&places; 2]);
