@@ -266,11 +266,7 @@ impl Blobs {
 
     /// A new file on the disk that holds `bytes`.
     fn write_part(&self, bytes: &[u8]) -> Result<PathBuf, Error> {
-        static N_PARTS: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: the numbers have to differ, and nothing else depends on them.
-        let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
-        let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-        let path = self.parts().join(format!("{}-{number}-{age:x}.part", process::id()));
+        let path = self.parts().join(part_name());
         let written = File::create_new(&path).and_then(|mut file| {
             file.write_all(bytes)?;
             file.sync_all()
@@ -329,6 +325,24 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()
     });
     entries.map_err(Error::io("read", folder, "is it the folder of a database?"))
+}
+
+/// True if `folder` is not there, or holds nothing but the file `besides`.
+pub(crate) fn is_new(folder: &Path, besides: &str) -> Result<bool, Error> {
+    match fs::read_dir(folder) {
+        Ok(entries) => Ok(entries.flatten().all(|entry| entry.file_name() == besides)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(Error::io("read", folder, "name a folder")(error)),
+    }
+}
+
+/// A name for a file in the making, which no other process of any machine that shares the folder gives.
+pub(crate) fn part_name() -> String {
+    static N_PARTS: AtomicU64 = AtomicU64::new(0);
+    // Relaxed: the numbers have to differ, and nothing else depends on them.
+    let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
+    let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    format!("{}-{number}-{age:x}.part", process::id())
 }
 
 /// Waits until the names in `folder` are on the disk.

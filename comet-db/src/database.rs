@@ -1,11 +1,10 @@
 //! A database: blobs, and the index that follows from them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::blobs::{Blobs, Packed};
+use crate::blobs::{Blobs, Packed, is_new};
 use crate::card::{Card, OPERATOR, State, now_ms};
 use crate::engine::{self, Server};
 use crate::examine::{self, RunRows};
@@ -82,12 +81,7 @@ impl Database {
 
     /// The blobs of the database in `folder`, or of the one that it becomes.
     fn blobs_in(folder: &Path) -> Result<Blobs, Error> {
-        let is_new = match fs::read_dir(folder) {
-            Ok(entries) => entries.flatten().all(|entry| entry.file_name() == engine::POSTGRES),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => true,
-            Err(error) => return Err(Error::io("read", folder, "name a folder")(error)),
-        };
-        if !is_new && !folder.join("data").is_dir() {
+        if !is_new(folder, engine::POSTGRES)? && !folder.join("data").is_dir() {
             return Err(Error::Unknown(format!(
                 "{} is no database (name a new folder, or one that comet-run db add made)",
                 folder.display()

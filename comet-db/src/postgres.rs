@@ -91,7 +91,7 @@ impl Driver {
         Ok(Self(Some(Builder::new_current_thread().enable_all().build()?)))
     }
 
-    /// What comes of `work`, if it ends within `limit`.
+    /// Result of `work`, if it ends within `limit`.
     fn wait<T>(&self, limit: Duration, work: impl Future<Output = T>) -> Option<T> {
         let runtime = self.0.as_ref()?;
         runtime.block_on(async { timeout(limit, work).await }).ok()

@@ -50,7 +50,7 @@ impl Sqlite {
     /// The only connection to the file `path`, which may lie on a file system that machines share.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and if another process has the file.
+    /// As of [`open`](Self::open), and if another process has the file.
     pub fn open_alone(path: &Path) -> Result<Self, Error> {
         Self::with(ALONE, path)
     }

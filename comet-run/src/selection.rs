@@ -212,7 +212,7 @@ pub(crate) fn words_of(
     words
 }
 
-/// What `infos` are called: names, words of [`COMMON`], ids, and aliases with and without their suite.
+/// Words for `infos`: names, words of [`COMMON`], ids, and aliases with and without their suite.
 fn names(infos: &[&'static KernelInfo], catalogue: &[&'static KernelInfo]) -> Vec<String> {
     let aliases = || infos.iter().flat_map(|info| info.aliases).copied();
     let short = aliases().map(|alias| alias.split_once(':').map_or(alias, |of| of.1));

@@ -1,5 +1,7 @@
 //! Facts about a database as a whole.
 
+use std::fs;
+
 use super::*;
 use crate::fixture::{Example, Folder, token};
 use crate::index::{Cursor, Filter};

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use comet_report::report::policy;
 use sha2::{Digest as _, Sha256};
 
+use crate::blobs::part_name;
 use crate::id::Id;
 
 /// The most reports that are kept.
@@ -24,13 +23,8 @@ pub(super) fn path(folder: &Path, run: Id) -> PathBuf {
 
 /// Keeps `page` as the file `path`, with the latest of the others. Without a cache it is made again.
 pub(super) fn keep(path: &Path, page: &[u8]) {
-    static N_PARTS: AtomicU64 = AtomicU64::new(0);
     let Some(folder) = path.parent() else { return };
-    // Relaxed: the numbers have to differ, and nothing else depends on them.
-    let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
-    // Several machines may share the folder.
-    let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    let part = folder.join(format!("{}-{number}-{age:x}.part", process::id()));
+    let part = folder.join(part_name());
     let written = fs::create_dir_all(folder)
         .and_then(|()| fs::write(&part, page))
         .and_then(|()| fs::rename(&part, path));

@@ -24,7 +24,7 @@ pub struct Suite {
 pub struct Kernel {
     /// Name, without the suite.
     pub name: String,
-    /// What it measures, in a few words.
+    /// Subject of its measurement, in a few words.
     pub summary: String,
     /// Its page as Markdown, as `comet-run list --markdown` has it.
     pub page: String,

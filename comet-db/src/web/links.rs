@@ -49,12 +49,12 @@ enum Place {
 }
 
 impl Links {
-    /// Those of a page of the server, now.
+    /// Links of a page of the server, now.
     pub(super) fn served(kernels: &Arc<Vec<Suite>>) -> Self {
         Self { place: Place::Server(now_ms()), kernels: kernels.clone() }
     }
 
-    /// Those of a page of a site, `up` from which its first page is (`../`).
+    /// Links of a page of a site, `up` from which its first page is (`../`).
     pub(super) fn site(up: &'static str, held: &Arc<Held>, kernels: &Arc<Vec<Suite>>) -> Self {
         Self { place: Place::Site(up, held.clone()), kernels: kernels.clone() }
     }

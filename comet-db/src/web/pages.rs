@@ -115,7 +115,7 @@ pub(super) struct RunsPage {
     pub(super) links: Links,
     pub(super) title: String,
     pub(super) runs: Vec<(RunRow, MachineRow)>,
-    /// Those that others supersede.
+    /// Superseded runs among them, each with the run that supersedes it.
     pub(super) superseded: BTreeMap<Id, Later>,
     /// Names of all machines.
     pub(super) machines: Vec<String>,

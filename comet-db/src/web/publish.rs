@@ -275,7 +275,7 @@ impl Site {
         files.put_script("data/runs.js", "runs", &list.into())
     }
 
-    /// What `work` makes of the page of each run.
+    /// Results of `work` with the page of each run.
     fn run_pages<T>(
         &self,
         index: &mut Index,

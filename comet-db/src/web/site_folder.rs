@@ -10,6 +10,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 
 use crate::Error;
+use crate::blobs::is_new;
 
 /// The file by which a folder is known as a site.
 const MARKER: &str = "comet-site.json";
@@ -29,12 +30,7 @@ pub(super) struct SiteFolder {
 impl SiteFolder {
     /// Begins a site that becomes `to`, which must be new, empty or a site.
     pub(super) fn begin(to: &Path) -> Result<Self, Error> {
-        let is_new = match fs::read_dir(to) {
-            Ok(mut entries) => entries.next().is_none(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-            Err(error) => return Err(Error::io("read", to, "name a folder")(error)),
-        };
-        if !is_new && !to.join(MARKER).is_file() {
+        if !is_new(to, MARKER)? && !to.join(MARKER).is_file() {
             return Err(Error::Unknown(format!(
                 "{} is no published site (name a new folder, or one that comet-run db publish wrote)",
                 to.display()
@@ -88,11 +84,18 @@ impl SiteFolder {
         if renameat_with(CWD, &self.part, CWD, &self.to, RenameFlags::EXCHANGE).is_ok() {
             return Ok(());
         }
-        // Where it cannot, the old site is moved away first, and goes with this value.
+        self.replace().map_err(failed)
+    }
+
+    /// Puts it in the place of the site that is there where the file system cannot exchange them: the old
+    /// site is moved away first, and goes with this value.
+    fn replace(&self) -> io::Result<()> {
         let old = self.part.with_extension("old");
-        fs::rename(&self.to, &old).map_err(failed)?;
-        fs::rename(&self.part, &self.to).map_err(failed)?;
-        fs::rename(&old, &self.part).map_err(failed)
+        // A site that was moved away by a process that ended then.
+        drop(fs::remove_dir_all(&old));
+        fs::rename(&self.to, &old)?;
+        fs::rename(&self.part, &self.to)?;
+        fs::rename(&old, &self.part)
     }
 }
 
@@ -139,6 +142,13 @@ mod tests {
         write("two").unwrap();
         assert_eq!(fs::read_to_string(to.join("a/b.html")).unwrap(), "two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
+        folder.write(".site.old/left", "by a process that ended amid the renames");
+        let mut site = SiteFolder::begin(&to).unwrap();
+        site.put("a/b.html", b"two").unwrap();
+        site.replace().unwrap();
+        drop(site);
+        assert_eq!(fs::read_to_string(to.join("a/b.html")).unwrap(), "two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nor by two renames");
         let abandoned = folder.path().join(".site.part-4294967295");
         fs::create_dir(&abandoned).unwrap();
         let begun = SiteFolder::begin(&to).unwrap();
