@@ -14,7 +14,7 @@ use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
 use crate::layout::{Blocks, Packing, Way};
 use crate::sample::Sample;
-use crate::sync::{GlobalClock, Skew};
+use crate::sync::{self, GlobalClock, Skew};
 use crate::topology::Topology;
 use crate::transport::{Lane, Rank, Tag, Transport, Usage};
 
@@ -529,16 +529,11 @@ impl<'a, T: Transport> Context<'a, T> {
     /// as the method wants, with those of a common start.
     #[inline]
     fn line_up(&self, series: usize) -> Result<()> {
-        self.meet();
+        self.transport.lane().iter().for_each(|lane| lane.meet());
         let n_barriers = if self.all_repeat { self.method.n_barriers } else { 0 };
         let of_start = if self.starts_together(series) { self.pace.sync.n_barriers() } else { 0 };
-        (of_start..n_barriers).try_for_each(|_| self.transport.barrier())
-    }
-
-    /// Waits for the other threads of the rank, if it has several.
-    #[inline]
-    fn meet(&self) {
-        self.transport.lane().iter().for_each(|lane| lane.meet());
+        let barrier = |_| sync::barrier_of_threads(self.transport, T::barrier);
+        (of_start..n_barriers).try_for_each(barrier)
     }
 
     pub(crate) fn starts_together(&self, series: usize) -> bool {
@@ -553,7 +548,6 @@ impl<'a, T: Transport> Context<'a, T> {
         if !self.starts_together(series) {
             return Ok(None);
         }
-        self.meet();
         let (t, pace, method) = (self.meeting, self.pace, self.method);
         let due_ns = pace.sync.start(t, pace.window_ns, method.clock)?;
         if pace.skew_ns > 0 {

@@ -70,21 +70,38 @@ impl StartSync {
     ) -> Result<Option<u64>> {
         match self {
             Self::None => (),
-            Self::Barrier => t.barrier()?,
+            Self::Barrier => barrier_of_threads(t, T::barrier)?,
             Self::DoubleBarrier => {
-                t.barrier()?;
-                t.barrier()?;
+                barrier_of_threads(t, T::barrier)?;
+                barrier_of_threads(t, T::barrier)?;
             }
-            Self::Dissemination => collective::barrier(t)?,
+            Self::Dissemination => barrier_of_threads(t, collective::barrier)?,
             Self::Window => return await_window(t, window_ns, clock).map(Some),
         }
         Ok(None)
     }
 }
 
+/// A barrier of all threads of all ranks: one thread of each rank takes part in `barrier`, between two
+/// meetings with the others, as in IMB-MT. In that of each thread they would meet at the lock of the library.
+///
+/// # Errors
+/// If the job has failed; the other threads of the rank learn it from their next call.
+#[inline]
+pub(crate) fn barrier_of_threads<T: Transport>(
+    t: &T,
+    barrier: impl FnOnce(&T) -> Result<()>,
+) -> Result<()> {
+    let Some(lane) = t.lane() else { return barrier(t) };
+    lane.meet();
+    let result = if lane.number() == 0 { barrier(t) } else { Ok(()) };
+    lane.meet();
+    result
+}
+
 #[inline]
 fn await_window<T: Transport>(t: &T, window_ns: u64, clock: Option<&GlobalClock>) -> Result<u64> {
-    t.barrier()?;
+    barrier_of_threads(t, T::barrier)?;
     let mut message = [0; size_of::<u64>()];
     if t.rank() == 0 {
         let now_ns = clock.map_or(t.now_ns(), |clock| clock.to_global_ns(t.now_ns()));

@@ -7,8 +7,9 @@
 //! ```text
 //!   bcast   root ==> all        reduce   all ==+==> root        allreduce   all ==+==> all
 //! ```
-//! **Timed** (all threads of all ranks): one call, after the threads of a rank have met and a
-//! barrier of the ranks. Buffers, plans and test data are made before.
+//! **Timed** (all threads of all ranks): one call, after a barrier of the ranks by the first
+//! thread of each, between two meetings of its threads. Buffers, plans and test data are made
+//! before.
 //!
 //! **Reports**: time from the first start to the last finish over all threads of all ranks; under
 //! the rules of IMB the mean time of one call over all threads. IMB-MT prints the least, the
