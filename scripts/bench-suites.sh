@@ -85,15 +85,15 @@ build_skampi() { # FOLDER
 }
 
 # The stock scripts in $1 in one, at the lengths and on the ranks that are compared. The peer prints ns, as a
-# tenth of a microsecond is much of a short message. It keeps its buffers, too, which by default go through all
-# of its memory (as ours do with --buffers offcache:SIZE). Two of its measurements have no kernel: its alltoalls
-# by hand send from and receive into places that overlap.
+# tenth of a microsecond is much of a short message. Both sides go through 32 MiB, which hold two sets of the
+# longest messages. Two of its measurements have no kernel: its alltoalls by hand send from and receive into
+# places that overlap.
 write_scripts() { # FOLDER
     local counts line
     counts=$(tr , '\n' <<<"$sizes" | awk '$1 > 0 { print $1 / 4 }' | paste -sd ,)
     while IFS= read -r line; do
         [[ $line =~ ^@include\ \"(.*)\" ]] && cat "$1/ski/${BASH_REMATCH[1]}" || printf '%s\n' "$line"
-    done < <(printf 'set_unit(1000000000.0)\nswitch_buffer_cycling_off()\n' && cat "$1"/ski/skampi_{pt2pt,coll}.ski) |
+    done < <(echo 'set_unit(1000000000.0)' && cat "$1"/ski/skampi_{pt2pt,coll}.ski) |
         sed -E -e "s/for count = 1 to \.\.\. step .* do/for count in [$counts] do/" \
             -e "s/for procs = 2 to/for procs = $ranks to/" -e 's/^(set_skampi_buffer).*/\1(32MB)/' |
         awk -v names=" ${names[*]} " '

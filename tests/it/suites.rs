@@ -94,3 +94,31 @@ fn built_in_files_are_listed_and_shown() {
     folder.write("mine.toml", &text);
     folder.run("suite plan mine.toml -t sim -n 4").success().prints("matrix/transpose");
 }
+
+const CYCLING: &str = "\
+set_skampi_buffer(64kb)
+measure comm(4) : Bcast(8, MPI_INT, 0)
+measure comm(4) : Barrier()
+switch_buffer_cycling_off()
+measure comm(4) : Bcast(8, MPI_INT, 0)
+";
+
+/// Repetitions that go through a buffer say so on each transport, and take as long as others in simulation.
+#[test]
+fn an_imported_suite_goes_through_its_buffer_in_simulation_too() {
+    let folder = Folder::new();
+    folder.write("a.ski", CYCLING);
+    folder.run("suite import a.ski -o a.toml").success();
+    let line = "suite run a.toml -t sim --machine ipsc860 -n 4 -o r.jsonl";
+    folder.run(line).success();
+    let records = folder.records("r.jsonl");
+    let modes = records.of_type("run").map(|run| run["config"]["buffer_mode"].as_str().unwrap());
+    assert_eq!(Vec::from_iter(modes), ["cycle:65536", "same", "same"]);
+    let [cycled, kept] = Vec::from_iter(records.points_of("imb/bcast"))[..] else { panic!() };
+    assert_eq!(cycled["params"]["buffers"], "cycle:65536");
+    assert_ne!(cycled["key"], kept["key"]);
+    assert_eq!(cycled["time_ns"], kept["time_ns"]);
+    folder.run(line).success().notes("3 of 3 units are over already");
+    let text = folder.run("show r.jsonl --format skampi").success().stdout;
+    assert!(text.contains("# begin result \"Bcast-2\""), "{text}");
+}

@@ -1,5 +1,5 @@
-//! Buffers of repetitions: the same ones again and again, an arena that is larger than the caches, or
-//! messages that the ranks write and read between calls.
+//! Buffers of repetitions: the same ones again and again, an arena that is larger than the caches, memory
+//! of a given size, or messages that the ranks write and read between calls.
 //!
 //! ```text
 //!   same        part ── run ── run ── run ── run …             one part, with its buffers
@@ -23,8 +23,11 @@ use crate::transport::{Transport, Work};
 const LINE_BYTES: usize = 64;
 /// Least memory of a part in an arena, in bytes: two buffers of a transport.
 const MIN_PART_BYTES: u64 = 256;
-/// Parts that a verification looks at.
+/// Parts that a verification looks at, and the fewest that take turns.
 const N_VERIFIED: u64 = 2;
+/// The most parts that lie in memory of a given size: repetitions of a case in the scripts of `SKaMPI`, each of
+/// which begins again at the start of its buffer.
+const MAX_CYCLED: u64 = 32;
 
 /// Buffers of the repetitions of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,9 @@ pub enum Buffers {
     Rotate(u64),
     /// The same for a cache size of the user's, in bytes (`-off_cache` of IMB).
     OffCache(u64),
+    /// Other buffers for each repetition, side by side in memory of so many bytes, and then the first ones again
+    /// (`set_skampi_buffer` and `switch_buffer_cycling_on` of `SKaMPI` 5): as many as fit, from 2 to 32.
+    Cycle(u64),
     /// The same buffers; messages are written before they are sent and read after they were received.
     Touched(Touch),
 }
@@ -57,25 +63,26 @@ pub enum Touch {
 
 impl Buffers {
     /// Name in the record and on the command line (`same`, `rotate`, `offcache:33554432`,
-    /// `touched`, `touched:lines`).
+    /// `cycle:4194304`, `touched`, `touched:lines`).
     pub fn name(self) -> String {
         match self {
             Self::Same => "same".into(),
             Self::Rotate(_) => "rotate".into(),
             Self::OffCache(bytes) => format!("offcache:{bytes}"),
+            Self::Cycle(bytes) => format!("cycle:{bytes}"),
             Self::Touched(touch) => touch.name().into(),
         }
     }
 
-    /// Size of the cache that buffers have to leave, in bytes; `None` if they stay.
+    /// Size of the cache that buffers have to leave, in bytes; `None` if they may stay in it.
     pub fn cache_bytes(self) -> Option<u64> {
         match self {
-            Self::Same | Self::Touched(_) => None,
+            Self::Same | Self::Cycle(_) | Self::Touched(_) => None,
             Self::Rotate(bytes) | Self::OffCache(bytes) => Some(bytes),
         }
     }
 
-    /// This mode with the cache size of rank 0; all ranks call it.
+    /// This mode with the size of rank 0; all ranks call it.
     ///
     /// # Errors
     /// If the transport fails.
@@ -84,26 +91,43 @@ impl Buffers {
             Self::Same | Self::Touched(_) => return Ok(self),
             Self::Rotate(bytes) => (Self::Rotate, bytes),
             Self::OffCache(bytes) => (Self::OffCache, bytes),
+            Self::Cycle(bytes) => (Self::Cycle, bytes),
         };
         let mut of_first = bytes.to_le_bytes();
         t.blocked_broadcast(0, &mut of_first)?;
         Ok(mode(u64::from_le_bytes(of_first)))
     }
 
-    /// Number of parts of `part_bytes` bytes each in an arena; 1 if buffers stay.
+    /// Number of parts of `part_bytes` bytes each in an arena, or in memory of a given size; 1 if buffers stay.
     ///
     /// A part may hold no more than half of `part_bytes` on a rank, so the arena has four caches.
     pub(crate) fn n_parts(self, part_bytes: u64) -> u64 {
-        let Some(cache_bytes) = self.cache_bytes() else { return 1 };
         let part_bytes = part_bytes.max(MIN_PART_BYTES);
-        cache_bytes.max(part_bytes).saturating_mul(4).div_ceil(part_bytes)
+        match self {
+            Self::Same | Self::Touched(_) => 1,
+            Self::Rotate(bytes) | Self::OffCache(bytes) => {
+                bytes.max(part_bytes).saturating_mul(4).div_ceil(part_bytes)
+            }
+            Self::Cycle(bytes) => (bytes / part_bytes).clamp(N_VERIFIED, MAX_CYCLED),
+        }
+    }
+
+    /// Memory that is written between the filling of `n_made` parts and their first run, in bytes: twice the cache
+    /// that they have to leave, or what the parts that are not made would have been.
+    pub(super) fn other_bytes(self, part_bytes: u64, n_made: u64) -> u64 {
+        match self {
+            Self::Cycle(_) => {
+                let n_others = self.n_parts(part_bytes).saturating_sub(n_made);
+                n_others.saturating_mul(part_bytes.max(MIN_PART_BYTES))
+            }
+            _ => self.cache_bytes().unwrap_or(0).saturating_mul(2),
+        }
     }
 
     /// Memory of one rank for a case that needs `part_bytes` bytes with the same buffers.
     pub(crate) fn bytes(self, part_bytes: u64) -> u64 {
-        // And memory that takes the parts out of the cache.
-        let other_bytes = self.cache_bytes().unwrap_or(0).saturating_mul(2);
-        self.n_parts(part_bytes).saturating_mul(part_bytes).saturating_add(other_bytes)
+        let n_parts = self.n_parts(part_bytes);
+        n_parts.saturating_mul(part_bytes).saturating_add(self.other_bytes(part_bytes, n_parts))
     }
 
     /// Refuses a kernel that cannot be measured in this mode.
@@ -113,7 +137,7 @@ impl Buffers {
     pub(crate) fn admit(self, info: &KernelInfo) -> std::result::Result<(), String> {
         let (is_admitted, reason) = match self {
             Self::Same => return Ok(()),
-            Self::Rotate(_) | Self::OffCache(_) => {
+            Self::Rotate(_) | Self::OffCache(_) | Self::Cycle(_) => {
                 (info.is_movable, "has no buffers that other repetitions could replace")
             }
             Self::Touched(_) => (info.is_touchable, "does not touch messages between its calls"),
@@ -180,20 +204,24 @@ pub(super) struct Others<'p, T> {
     /// Number of the next part to run.
     next: usize,
     buffers: Buffers,
+    /// Memory that is written once all parts are filled, in bytes.
+    other_bytes: usize,
 }
 
 impl<'p, T: Transport> Others<'p, T> {
-    /// `n_parts` parts that `make` makes.
+    /// `n_parts` parts that `make` makes, beside other memory of so many bytes.
     ///
     /// # Errors
     /// The first error of `make`.
     pub(super) fn of<P: Operation<T> + 'p>(
         buffers: Buffers,
-        n_parts: u64,
+        (n_parts, other_bytes): (u64, u64),
         make: impl Fn() -> Result<P>,
     ) -> Result<Self> {
         let part = |_| Ok(Box::new(make()?) as Box<dyn Operation<T> + 'p>);
-        Ok(Self { parts: (0..n_parts).map(part).collect::<Result<_>>()?, next: 0, buffers })
+        let parts = (0..n_parts).map(part).collect::<Result<_>>()?;
+        let other_bytes = usize::try_from(other_bytes).unwrap_or(0);
+        Ok(Self { parts, next: 0, buffers, other_bytes })
     }
 
     /// The part whose turn it is.
@@ -212,12 +240,11 @@ pub(super) fn n_parts(buffers: Buffers, part_bytes: u64, n_runs: u64) -> u64 {
 }
 
 impl<T: Transport> Operation<T> for Others<'_, T> {
-    /// Fills all parts, and then takes them out of the cache that they have to leave.
+    /// Fills all parts, and then writes what takes them out of the caches.
     fn fill(&mut self, seeds: Seeds) {
         self.parts.iter_mut().for_each(|part| part.fill(seeds));
         self.next = 0;
-        let cache_bytes = usize::try_from(self.buffers.cache_bytes().unwrap_or(0)).unwrap_or(0);
-        let mut other = vec![0u8; cache_bytes.saturating_mul(2)];
+        let mut other = vec![0u8; self.other_bytes];
         other.iter_mut().step_by(LINE_BYTES).for_each(|byte| *byte = 1);
         black_box(&mut other);
     }
@@ -302,6 +329,25 @@ mod tests {
         check(Buffers::OffCache(1 << 10), 0, 16);
         assert_eq!(n_parts(Buffers::Rotate(1 << 20), 1 << 10, 100), 100);
         assert_eq!(n_parts(Buffers::Rotate(1 << 20), 1 << 10, 1), N_VERIFIED);
+    }
+
+    #[test]
+    fn parts_in_memory_of_a_given_size_are_as_far_apart_as_if_all_of_them_were_made() {
+        let check = |buffers: Buffers, part_bytes, n_runs, expected| {
+            let n_made = n_parts(buffers, part_bytes, n_runs);
+            let found = (n_made, buffers.other_bytes(part_bytes, n_made));
+            assert_eq!(found, expected, "{buffers:?} {part_bytes} {n_runs}");
+        };
+        let buffers = Buffers::Cycle(4 << 20);
+        // Short messages go through little of it, long ones through all.
+        check(buffers, 8, 5, (5, 27 * MIN_PART_BYTES));
+        check(buffers, 1 << 16, 5, (5, 27 << 16));
+        check(buffers, 1 << 18, 5, (5, 11 << 18));
+        check(buffers, 1 << 18, 1000, (16, 0));
+        check(buffers, 1 << 23, 5, (2, 0));
+        assert_eq!(buffers.bytes(1 << 18), 4 << 20);
+        assert_eq!(buffers.cache_bytes(), None);
+        check(Buffers::OffCache(1 << 20), 1 << 18, 5, (5, 2 << 20));
     }
 
     #[test]

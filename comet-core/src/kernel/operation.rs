@@ -295,7 +295,11 @@ impl<P> Timed<P> {
     {
         let part_bytes = (case.info.bytes_per_rank)(case, &cx.world());
         let n_parts = buffers::n_parts(cx.buffers(), part_bytes, n_runs);
-        Others::of(cx.buffers(), n_parts, || {
+        // Memory of virtual time has no caches.
+        let has_caches = !cx.transport().clock().is_virtual;
+        let other_bytes =
+            if has_caches { cx.buffers().other_bytes(part_bytes, n_parts) } else { 0 };
+        Others::of(cx.buffers(), (n_parts, other_bytes), || {
             let role = self.0.part(cx, case, series)?;
             Ok(role.expect("a rank with a part has it again").1)
         })

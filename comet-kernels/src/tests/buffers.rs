@@ -79,8 +79,8 @@ fn trials_with(buffers: Buffers) -> Vec<(Trial, bool)> {
 #[test]
 fn every_buffer_of_an_arena_is_verified() {
     // A small cache, so that parts come round again, and a larger one, so that each runs once.
-    for cache_bytes in [64, 1 << 16] {
-        let trials = trials_with(Buffers::Rotate(cache_bytes));
+    for buffers in [Buffers::Rotate(64), Buffers::Rotate(1 << 16), Buffers::Cycle(1 << 12)] {
+        let trials = trials_with(buffers);
         let refused: Vec<_> = trials.iter().filter(|trial| !trial.1).collect();
         assert!(
             refused.iter().all(|(trial, _)| !trial.case.info.is_movable) && !refused.is_empty()

@@ -44,7 +44,7 @@ pub(crate) struct MethodArgs {
     /// Start ranks late on purpose, by up to SCALE times a case's own time: uniform, last or linear, as in last:0.5
     #[arg(long, value_name = "WHO[:SCALE]", value_parser = parse_skew, hide_short_help = true)]
     pub(crate) skew: Option<(Skew, f64)>,
-    /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), or touched (written before each send, read after each receive; touched:lines reads a byte of each cache line, touched:sent and touched:received do one of both)
+    /// Buffers of the repetitions: same, rotate (through an arena of twice the last-level cache), offcache:SIZE (the same for a cache of that size), cycle:SIZE (through memory of that size and up to 32 sets of buffers, as SKaMPI 5), or touched (written before each send, read after each receive; touched:lines reads a byte of each cache line, touched:sent and touched:received do one of both)
     #[arg(long, value_name = "MODE", default_value = "same", value_parser = parse_buffers, hide_short_help = true)]
     pub(crate) buffers: Buffers,
     /// Ranks of the load and of the echo in comet/contention: source, sink, and the two that echo [default: four whose routes share a link]
@@ -106,7 +106,7 @@ impl MethodArgs {
 /// The fewest slices where the user asks for an interval.
 const MIN_SLICES: u32 = 10;
 
-/// The largest cache that buffers can be moved out of.
+/// The largest cache that buffers can be moved out of, and the most memory that they go through.
 const MAX_CACHE_BYTES: u64 = 1 << 40;
 
 fn rules() -> PossibleValuesParser {
@@ -166,8 +166,8 @@ fn parse_buffers(text: &str) -> Result<Buffers, String> {
     let expected = || {
         let largest = MAX_CACHE_BYTES >> 30;
         format!(
-            "not a mode, or not a size up to {largest}Gi (write same, rotate, offcache:32Mi, touched or \
-             touched:lines)"
+            "not a mode, or not a size up to {largest}Gi (write same, rotate, offcache:32Mi, cycle:4Mi, \
+             touched or touched:lines)"
         )
     };
     if let Some(touch) = Touch::ALL.into_iter().find(|touch| touch.name() == text) {
@@ -181,10 +181,14 @@ fn parse_buffers(text: &str) -> Result<Buffers, String> {
             bytes.map(Buffers::Rotate).ok_or_else(|| unknown.to_owned())
         }
         _ => {
-            let size = text.strip_prefix("offcache:").ok_or_else(expected)?;
+            let (mode, size): (fn(u64) -> Buffers, _) = match text.split_once(':') {
+                Some(("offcache", size)) => (Buffers::OffCache, size),
+                Some(("cycle", size)) => (Buffers::Cycle, size),
+                _ => return Err(expected()),
+            };
             let bytes = parse_bytes(size).ok();
             let possible = bytes.filter(|bytes| (1..=MAX_CACHE_BYTES).contains(bytes));
-            possible.map(Buffers::OffCache).ok_or_else(expected)
+            possible.map(mode).ok_or_else(expected)
         }
     }
 }
@@ -217,10 +221,11 @@ mod tests {
         assert!(parse_sync("spin").unwrap_err().contains("double-barrier"));
         assert!(parse_refinement("all").unwrap_err().contains("verified"));
         assert_eq!(parse_buffers("offcache:2Mi"), Ok(Buffers::OffCache(2 << 20)));
+        assert_eq!(parse_buffers("cycle:64Ki"), Ok(Buffers::Cycle(64 << 10)));
         for (text, touch) in [("touched", Touch::Bytes), ("touched:sent", Touch::Sent)] {
             assert_eq!(parse_buffers(text), Ok(Buffers::Touched(touch)));
         }
-        for text in ["cold", "offcache", "offcache:0", "offcache:2Ti"] {
+        for text in ["cold", "offcache", "offcache:0", "offcache:2Ti", "cycle", "cycle:0"] {
             assert!(parse_buffers(text).unwrap_err().contains("offcache:32Mi"), "{text}");
         }
     }

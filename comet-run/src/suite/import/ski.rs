@@ -11,6 +11,8 @@ use crate::prepare;
 
 /// Size of the buffer where a script sets none, in bytes.
 const BUFFER_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+/// The largest one, which is an `int`.
+const MAX_BUFFER_BYTES: f64 = i32::MAX as f64;
 /// No hints for a window.
 const NO_INFO: &str = "MPI_INFO_NULL";
 /// The most files that include each other.
@@ -23,6 +25,9 @@ struct Reader {
     /// Name of the measurement that is being read.
     measurement: Option<String>,
     buffer_bytes: f64,
+    /// True if each repetition takes the next part of the buffer, as it does by default: first what is sent, then
+    /// what is received, and again from the start where two such parts no longer fit.
+    is_cycling: bool,
     /// The bounds that the script has set, and those where it first measured.
     bounds: Bounds,
     first_bounds: Option<Bounds>,
@@ -39,6 +44,7 @@ pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
         names: Names::new(),
         measurement: None,
         buffer_bytes: BUFFER_BYTES,
+        is_cycling: true,
         bounds: Bounds::default(),
         first_bounds: None,
         file: String::new(),
@@ -140,16 +146,12 @@ impl Reader {
             }
             _ if cursor.takes('(') => {
                 let arguments = cursor.list(&self.names, ')');
-                match (word, arguments.first()) {
-                    (_, Some(Ok(Value::Counts(Counts::One(bytes)))))
-                        if word.starts_with("set_skampi_buffer") =>
-                    {
-                        self.buffer_bytes = *bytes;
-                    }
-                    (_, Some(Ok(Value::Counts(Counts::One(number)))))
-                        if self.bounds(word, *number) => {}
-                    _ => self
-                        .note(line, format_args!("{word}, which the rules decide or nothing does")),
+                let number = match arguments.first() {
+                    Some(Ok(Value::Counts(Counts::One(number)))) => Some(*number),
+                    _ => None,
+                };
+                if !self.set(word, number) {
+                    self.note(line, format_args!("{word}, which the rules decide or nothing does"));
                 }
             }
             _ => {
@@ -160,15 +162,26 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes in a bound or the error that the function `word` sets; `false` for another function.
-    fn bounds(&mut self, word: &str, number: f64) -> bool {
-        let place = match word {
-            "set_min_repetitions" => &mut self.bounds.samples[0],
-            "set_max_repetitions" => &mut self.bounds.samples[1],
-            "set_max_relative_standard_error" => &mut self.bounds.error,
+    /// Takes in what the function `word` sets, to the first of its arguments; `false` for another function.
+    fn set(&mut self, word: &str, number: Option<f64>) -> bool {
+        let place = match (word, number) {
+            ("switch_buffer_cycling_on" | "switch_buffer_cycling_off", _) => {
+                self.is_cycling = word.ends_with("on");
+                return true;
+            }
+            (_, Some(bytes)) if word.starts_with("set_skampi_buffer") => {
+                let is_size = (1.0..=MAX_BUFFER_BYTES).contains(&bytes);
+                if is_size {
+                    self.buffer_bytes = bytes;
+                }
+                return is_size;
+            }
+            ("set_min_repetitions", Some(_)) => &mut self.bounds.samples[0],
+            ("set_max_repetitions", Some(_)) => &mut self.bounds.samples[1],
+            ("set_max_relative_standard_error", Some(_)) => &mut self.bounds.error,
             _ => return false,
         };
-        *place = Some(number);
+        *place = number;
         true
     }
 
@@ -323,6 +336,9 @@ impl Reader {
                 Some((_, ours)) => keys.push(("operator", (*ours).to_owned())),
                 None => return Err(format!("the argument {name}")),
             }
+        }
+        if self.is_cycling && function.info.is_movable {
+            keys.push(("buffers", format!("cycle:{:.0}", self.buffer_bytes)));
         }
         function.with_puts(&numbers, keys)
     }

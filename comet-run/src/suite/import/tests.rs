@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use comet_core::kernel::Buffers;
+
 use super::*;
 
 /// A file of this name and text, imported; and its suite file, read.
@@ -22,7 +24,11 @@ fn imported(name: &str, text: &str) -> (Imported, Vec<String>) {
         let origin = crate::backend::find(&args.world, None).unwrap().origin(&args.world, None);
         crate::prepare::prepare(args, &origin.unwrap()).unwrap();
         let axes = args.cases.axis.iter().map(|(name, values)| format!(" {name}={values}"));
-        format!("{}: {}{}", entry.id, args.select.concat(), axes.collect::<String>())
+        let buffers = match args.method.buffers {
+            Buffers::Same => String::new(),
+            other => format!(" {}", other.name()),
+        };
+        format!("{}: {}{}{buffers}", entry.id, args.select.concat(), axes.collect::<String>())
     });
     let entries = entries.collect();
     std::fs::remove_dir_all(&folder).unwrap();
@@ -74,12 +80,13 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
     assert_eq!(
         entries,
         [
-            "lengths: imb/bcast datatype=int length_bytes=4..65536*sqrt2 procs=max",
-            "ranks: imb/reduce element=double length_bytes=512 operator=max procs=2..max",
+            "lengths: imb/bcast datatype=int length_bytes=4..65536*sqrt2 procs=max cycle:65536",
+            "ranks: imb/reduce element=double length_bytes=512 operator=max procs=2..max \
+             cycle:65536",
             "ranks-2: skampi/comm_dup procs=2..max",
             "more: comet/barrier procs=max",
-            "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 procs=2",
-            "Scan: imb/scan element=int length_bytes=4,8,12,20,32 procs=max",
+            "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 procs=2 cycle:65536",
+            "Scan: imb/scan element=int length_bytes=4,8,12,20,32 procs=max cycle:65536",
         ]
     );
     let notes = [
@@ -96,6 +103,38 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
         last[last.len() - 2..],
         [("samples", "8..16".into()), ("standard_error", "3".into())]
     );
+}
+
+const CYCLING: &str = "\
+all = comm(4)
+measure all : Bcast(8, MPI_INT, 0)
+switch_buffer_cycling_off()
+measure all : Bcast(8, MPI_INT, 0)
+set_skampi_buffer(1MB)
+set_skampi_buffer(0)
+switch_buffer_cycling_on()
+measure all : Bcast(8, MPI_INT, 0)
+measure all : Barrier()
+set_skampi_buffer_mpi_alloc_mem(64kb, MPI_INFO_NULL)
+measure all : Alltoall(8, MPI_INT, 8, MPI_INT)
+measure all : Win_fence_open(8, MPI_INT, MPI_INFO_NULL, 0)
+";
+
+#[test]
+fn repetitions_go_through_the_buffer_unless_a_script_switches_that_off() {
+    let (found, entries) = imported("c.ski", CYCLING);
+    assert_eq!(
+        entries,
+        [
+            "Bcast: imb/bcast datatype=int length_bytes=32 procs=4 cycle:4194304",
+            "Bcast-2: imb/bcast datatype=int length_bytes=32 procs=4",
+            "Bcast-3: imb/bcast datatype=int length_bytes=32 procs=4 cycle:1048576",
+            "Barrier: comet/barrier procs=4",
+            "Alltoall: imb/alltoall datatype=int length_bytes=32 procs=4 cycle:65536",
+            "Win_fence_open: skampi/win_fence_open datatype=int length_bytes=32 procs=4",
+        ]
+    );
+    assert_eq!(found.notes, ["c.ski:6: set_skampi_buffer, which the rules decide or nothing does"]);
 }
 
 const DELAYS: &str = "\
