@@ -43,6 +43,8 @@ pub struct Method<'a> {
     pub cast: Option<Cast>,
     /// Barriers between the operations that go before and the first clock read, as IMB has them.
     pub n_barriers: u32,
+    /// True if each lap begins by a clock read of its own, as in OSU.
+    pub laps_are_apart: bool,
     /// The user's graph of neighbours.
     pub graph: Option<&'a Graph>,
     /// The user's folder for files.
@@ -292,7 +294,7 @@ impl<'a, T: Transport> Context<'a, T> {
         for index in 0..pace.n_batches() {
             op.clear(t)?;
             let due_ns = self.start_together(series, index)?;
-            let mut laps = Laps::default();
+            let mut laps = Laps::new(self.method.laps_are_apart);
             let start_ns = t.now_ns();
             laps.start(start_ns);
             for _ in 0..pace.repetitions {
@@ -406,7 +408,7 @@ impl<'a, T: Transport> Context<'a, T> {
         self.settle(series, op)?;
         for _ in 0..pace.n_batches() {
             t.barrier()?;
-            let mut laps = Laps::default();
+            let mut laps = Laps::new(self.method.laps_are_apart);
             let start_ns = t.now_ns();
             laps.start(start_ns);
             // The barrier after the last operation is within too: what other ranks still do would

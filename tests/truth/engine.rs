@@ -4,7 +4,7 @@
 
 use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
-use comet_core::event::Measurement;
+use comet_core::event::{Measurement, SeriesResult};
 use comet_core::kernel::{Case, Profile};
 use comet_core::sync::{Skew, StartSync};
 use comet_sim::machine::{Delay, Machine, NoiseSource};
@@ -244,6 +244,22 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
     let barrier = measure(Rules::Imb, "comet/barrier", &[]);
     assert_eq!(barrier.series[0].definition, Definition::LoopMean);
     assert_eq!((counts(&barrier), barrier.pace.settle[0]), ((1000, 1), 100));
+}
+
+#[test]
+fn laps_are_apart_by_a_clock_read_under_the_rules_of_osu_alone() {
+    let machine = machines::busy();
+    let read_ns = machine.clock.call_cost_ps as f64 / 1000.0;
+    let bench = Bench::new(&machine, 2);
+    for (rules, n_reads) in [(Rules::Comet, 1.0), (Rules::Osu, 4.0)] {
+        let settings = Settings { rules, ..standard() };
+        let case = bench.case("osu/ibarrier", &[0, 0, 0]).expect("two ranks admit the case");
+        let measured = bench.measure(&[case], &settings).remove(0);
+        let [_, whole, init, compute, _, wait] = &measured.series[..] else { panic!("six series") };
+        let ns = |series: &SeriesResult| series.summary.mean;
+        // The read that ends the interval, and those that begin the three laps behind the first.
+        assert_eq!(ns(whole), ns(init) + ns(compute) + ns(wait) + n_reads * read_ns, "{rules:?}");
+    }
 }
 
 /// Comparisons of twelve points.

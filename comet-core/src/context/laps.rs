@@ -6,7 +6,8 @@
 //!   |<--------------------- the interval ----------------------->|
 //! ```
 //!
-//! Each lap ends by a clock read inside of the interval, which its series counts as well.
+//! Each lap ends by a clock read inside of the interval, which its series counts as well. Where laps are apart,
+//! as those of OSU, the next one begins by a read of its own, which lies in the interval and in no lap.
 
 use crate::kernel::MAX_SERIES;
 use crate::transport::Transport;
@@ -17,21 +18,28 @@ pub struct Laps {
     /// The end of the last lap, or the start of the interval.
     last_ns: u64,
     of_each_ns: [u64; MAX_SERIES],
+    are_apart: bool,
 }
 
 impl Laps {
+    /// Laps of which each begins when the one before ends, or, if they `are_apart`, by a clock read of its own.
+    #[inline]
+    pub(super) fn new(are_apart: bool) -> Self {
+        Self { are_apart, ..Self::default() }
+    }
+
     /// Starts the first lap at `start_ns`, by one store: all else was made before the interval.
     #[inline]
     pub(super) fn start(&mut self, start_ns: u64) {
         self.last_ns = start_ns;
     }
 
-    /// Ends lap number `index`, which began when the one before ended.
+    /// Ends lap number `index`, and begins the next one.
     #[inline]
     pub fn end<T: Transport>(&mut self, t: &T, index: usize) {
         let now_ns = t.now_ns();
         self.of_each_ns[index] += now_ns.saturating_sub(self.last_ns);
-        self.last_ns = now_ns;
+        self.last_ns = if self.are_apart { t.now_ns() } else { now_ns };
     }
 
     /// Time of lap number `index`.

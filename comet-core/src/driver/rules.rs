@@ -184,6 +184,11 @@ impl Rules {
         }
     }
 
+    /// True if each lap of an operation begins by a clock read of its own.
+    pub(super) fn laps_are_apart(self) -> bool {
+        self == Self::Osu
+    }
+
     /// Limits of a loop, unless the user chooses some; `None` for rules that know none.
     pub fn loop_limits(self) -> Option<LoopLimits> {
         match self {

@@ -291,7 +291,7 @@ impl<'a, T: Transport> Stage<'a, T> {
         let untouched = self.settings.are_untouched();
         let (clock, buffers) = (self.clock.as_ref(), self.buffers);
         let (graph, files) = (self.settings.graph.as_ref(), self.files.as_ref());
-        let n_barriers = self.settings.rules.n_barriers();
+        let rules = self.settings.rules;
         Method {
             definition,
             clock,
@@ -300,7 +300,8 @@ impl<'a, T: Transport> Stage<'a, T> {
             untouched,
             buffers,
             cast,
-            n_barriers,
+            n_barriers: rules.n_barriers(),
+            laps_are_apart: rules.laps_are_apart(),
             graph,
             files,
             broken: Some(&self.settings.broken),
