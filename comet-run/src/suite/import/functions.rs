@@ -106,6 +106,14 @@ impl Function {
         self.has(LENGTH_BYTES.name)
     }
 
+    /// True if `SKaMPI` 5 measures it without the assertion of its argument, as each call of posts and starts: its
+    /// `extract_onesided_assertions` begins with none, and only takes away.
+    pub(super) fn drops_assertions(&self) -> bool {
+        const OF_PEERS: [&str; 4] =
+            ["skampi/win_post", "skampi/win_start", "skampi/win_complete", "skampi/win_wait"];
+        OF_PEERS.contains(&&*self.info.id())
+    }
+
     /// `keys` with the delay and without the puts that the numbers of a script behind its datatype ask for:
     /// those of windows are an assertion, whether to put, and a delay.
     ///

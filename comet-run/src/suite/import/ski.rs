@@ -13,6 +13,8 @@ use crate::prepare;
 const BUFFER_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
 /// The largest one, which is an `int`.
 const MAX_BUFFER_BYTES: f64 = i32::MAX as f64;
+/// Start of the names of assertions.
+const ASSERTION: &str = "MPI_MODE_";
 /// No hints for a window.
 const NO_INFO: &str = "MPI_INFO_NULL";
 /// The most files that include each other.
@@ -265,6 +267,7 @@ impl Reader {
             self.note(line, functions::refusal(&name));
             return;
         };
+        let asserts = function.drops_assertions() && arguments.iter().any(is_assertion);
         match self.keys(&function, ranks, arguments) {
             Ok(mut keys) => {
                 if *self.first_bounds.get_or_insert(self.bounds) != self.bounds {
@@ -274,6 +277,9 @@ impl Reader {
                 self.imported.push(Translated { id, kernel: function.info.id(), keys });
                 if function.is_of_pair() {
                     self.note(line, "a pair of ranks, which is rank 0 and a neighbour here");
+                }
+                if asserts {
+                    self.note(line, "an assertion, which SKaMPI 5 itself passes to no call");
                 }
             }
             Err(reason) => self.note(line, format_args!("{name}: {reason}")),
@@ -321,8 +327,12 @@ impl Reader {
             keys.push((axis, name.to_owned()));
         }
         let mut numbers = Vec::new();
-        for argument in arguments.collect::<Result<Vec<_>, _>>()? {
-            let name = match argument {
+        for argument in arguments {
+            let name = match argument? {
+                Value::Name(name) if function.drops_assertions() && name.starts_with(ASSERTION) => {
+                    numbers.push(Counts::One(0.0));
+                    continue;
+                }
                 Value::Name(name) if name != NO_INFO => name,
                 Value::Counts(counts) => {
                     numbers.push(counts);
@@ -342,6 +352,11 @@ impl Reader {
         }
         function.with_puts(&numbers, keys)
     }
+}
+
+/// True for an assertion about an epoch.
+fn is_assertion(argument: &Result<Value, String>) -> bool {
+    matches!(argument, Ok(Value::Name(name)) if name.starts_with(ASSERTION))
 }
 
 /// Passes over a branch, and those in it.

@@ -174,6 +174,9 @@ od
 measure comm(4) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 10)
 measure comm(4) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 3)
 measure pair : Combining_Put_fence(8, MPI_INT, MPI_INFO_NULL, 4)
+measure comm(4) : Win_start(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK)
+measure comm(4) : Win_complete(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK, 0)
+measure comm(4) : Win_fence_open(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOPUT)
 for access in data_access_routines(ROUTINES & ALL) do
   measure comm(4) : MPI_IO_read_file(8, MPI_BYTE, MPI_BYTE, MPI_BYTE, access)
   measure comm(access) : Barrier()
@@ -191,6 +194,8 @@ fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
             "Accumulate: skampi/accumulate_dedicated element=int length_bytes=4..65536*2 procs=2",
             "Accumulate-2: skampi/accumulate_dedicated element=double length_bytes=8..65536*2 \
              operator=max procs=2",
+            "Win_start: skampi/win_start datatype=int length_bytes=32 procs=4",
+            "Win_complete: skampi/win_complete datatype=int length_bytes=0 procs=4",
             "Barrier: comet/barrier procs=4",
         ]
     );
@@ -205,9 +210,12 @@ fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
             "o.ski:9: Win_start_delayed_post, for which no kernel stands: one rank alone is late",
             "o.ski:10: Combining_Put_fence, for which no kernel stands: its time begins between a put and a fence \
              (skampi/put_fence has both)",
-            "o.ski:12: MPI_IO_read_file, for which no kernel stands: a file is made, moved and ended in other \
+            "o.ski:11: an assertion, which SKaMPI 5 itself passes to no call",
+            "o.ski:12: an assertion, which SKaMPI 5 itself passes to no call",
+            "o.ski:13: Win_fence_open: the argument MPI_MODE_NOPUT",
+            "o.ski:15: MPI_IO_read_file, for which no kernel stands: a file is made, moved and ended in other \
              ways (imb-io has transfers, opens and closes)",
-            "o.ski:13: Barrier: 'access' of a loop over no list",
+            "o.ski:16: Barrier: 'access' of a loop over no list",
         ]
     );
 }
