@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests of the result database have in common; comet_run names the program.
+# Functions of the test of the result database; comet_run names the program.
 
 # Processes to be ended with the test.
 servers=()
@@ -28,15 +28,6 @@ eventually() { # COMMAND...
 # shellcheck disable=SC2154 # comet_run is that of the script.
 runs() { # FOLDER
     "$comet_run" db list "$1" --json --limit 100000
-}
-
-# Takes the demo that COMET_DEMO names, or makes one.
-demo() { # FOLDER
-    if [[ -d ${COMET_DEMO-} ]]; then
-        cp -r "$COMET_DEMO" "$1"
-    else
-        "$comet_run" db demo "$1" >/dev/null 2>&1
-    fi
 }
 
 # Serves a folder at the address in NAME.address.
