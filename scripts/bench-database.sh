@@ -100,13 +100,15 @@ runs = json.loads(get("/api/v1/runs?machine=machine-1&limit=8")[0])["runs"]
 ids = [run["id"] for run in runs]
 series = [of["id"] for of in json.loads(get(f"/api/v1/runs/{ids[0]}")[0])["series"]]
 chosen = "&".join(f"run={id}" for id in ids[:3]) + f"&series={series[0]}"
+# Its report is not among those of the latest runs, which are made before somebody asks.
+early = json.loads(get("/api/v1/runs?machine=machine-1&limit=500")[0])["runs"][-1]["id"]
 trend = f"machine=machine-1&series={series[0]}&length=80"
 pages = [
     "/", "/?superseded=hide", "/?machine=machine-2&label=name=nightly", "/?title=night&mpi=sim&until=2025-02-01", "/machines",
     f"/runs/{ids[0]}", "/compare", "/compare?" + "&".join(f"run={id}" for id in ids), f"/compare?{chosen}",
     f"/compare.svg?{chosen}", "/trends", "/trends?machine=machine-1", f"/trends?{trend}",
     f"/trends.svg?{trend}", "/api/v1/runs", f"/api/v1/runs/{ids[0]}", f"/api/v1/runs/{ids[0]}/points",
-    "/api/v1/machines", "/api/v1/alerts", "/healthz", f"/runs/{ids[0]}/report",
+    "/api/v1/machines", "/api/v1/alerts", "/healthz", f"/runs/{early}/report",
 ]
 print(f"{'median':>8} {'longest':>8}  page, ms in 11 requests (the first of them aside)")
 for page in pages:

@@ -3,8 +3,8 @@
 # Usage: scripts/browser-test.sh [install]     install: only installs what is missing
 # Needs chromium, its driver and selenium for Python; as root on Debian it installs what is missing.
 # Needs axe-core, too, by npm from its registry, or as the file axe.min.js that COMET_AXE names.
-# COMET_RUN names a program with the feature db to use instead of one built here; screenshots go to
-# COMET_SCREENSHOTS.
+# COMET_RUN names a program with the feature db to use instead of one built here, COMET_DEMO a demo that it has made;
+# screenshots go to COMET_SCREENSHOTS.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -58,7 +58,11 @@ check_pages() { # PAGE...
     timeout 240 "$python" scripts/browser_test.py "$scratch" "$@"
 }
 
-"$COMET_RUN" db demo "$scratch/demo" >/dev/null 2>&1 &
+if [[ -d ${COMET_DEMO-} ]]; then
+    cp -r "$COMET_DEMO" "$scratch/demo" &
+else
+    "$COMET_RUN" db demo "$scratch/demo" >/dev/null 2>&1 &
+fi
 demo=$!
 
 label='note=<script>alert(1)</script><img src=x onerror=alert(1)>'

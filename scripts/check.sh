@@ -44,10 +44,8 @@ check() {
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
     announce "tests"
-    cargo test --locked
-
-    announce "tests of the feature png"
-    cargo test --locked -p comet-report --features png --lib -- plot::png
+    # With PNG, which the stage of the database has, too; the stage with MPI tests the program without it.
+    cargo test --locked --features comet-run/png
 
     announce "the whole benchmark once over, and its record"
     # With the program of the tests: another profile would compile everything once more.

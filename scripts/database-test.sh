@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# The result database from end to end: files go in, are found, survive reindex, backup and kill -9, and
-# arrive from a submitter over loopback.
+# The result database from end to end: files go in, are found, survive reindex, backup under load and kill -9,
+# arrive from a submitter over loopback, and put no markup into a page.
 # Usage: scripts/database-test.sh [KILLS [REQUESTS]]
 # Without arguments it kills 25 times, and sends 2000 random requests and a tenth as many mutated files.
-# COMET_RUN names a program that was built with the feature db; otherwise it is built.
+# COMET_RUN names a program that was built with the feature db; otherwise it is built. COMET_DEMO names a new folder
+# for a demo that other tests use.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source scripts/database-common.sh
 
 kills=${1-25}
 requests=${2-2000}
@@ -15,48 +17,17 @@ if [[ ! $kills =~ ^[0-9]{1,6}$ || ! $requests =~ ^[0-9]{1,6}$ ]] || (($# > 2)); 
 fi
 if [[ -z ${COMET_RUN-} ]]; then
     # With the features of scripts/postgres-test.sh, which compiles nothing again.
-    cargo test --locked -p comet-db --features postgres --lib
-    cargo build --locked -p comet-run --features db-postgres
+    cargo test --locked -p comet-db --features postgres,png --lib
+    cargo build --locked -p comet-run --features db-postgres,png
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi
 comet_run=$(realpath "$COMET_RUN")
 machines=$PWD/comet-sim/machines
-fuzz=$PWD/scripts/database_fuzz.py
+scripts=$PWD/scripts
 scratch=$(mktemp -d)
-server=
-proxy=
-stop_server() {
-    [[ -z $server ]] || kill "$server" 2>/dev/null || true
-    [[ -z $proxy ]] || kill "$proxy" 2>/dev/null || true
-}
-trap 'stop_server; rm -rf "$scratch"' EXIT
+trap 'stop_servers; rm -rf "$scratch"' EXIT
 cd "$scratch"
 export XDG_CONFIG_HOME=$scratch/config
-
-fail() {
-    printf 'error: %s\n' "$1" >&2
-    exit 1
-}
-
-same() { # WHAT FILE FILE
-    cmp -s "$2" "$3" || fail "$1: $(diff "$2" "$3" | head -n 5)"
-}
-
-runs() { # FOLDER
-    "$comet_run" db list "$1" --json --limit 100000
-}
-
-eventually() { # COMMAND...
-    for _ in {1..100}; do
-        ! "$@" || return 0
-        sleep 0.1
-    done
-    fail "not in ten seconds: $*"
-}
-
-announce() {
-    printf '\n== %s\n' "$1"
-}
 
 announce "files on a simulated machine"
 for n in 1 2 3 4 5 6; do
@@ -89,6 +60,7 @@ wait "$demo"
 (cd demo/data && ls ./*/*.gz) >before
 (cd again/data && ls ./*/*.gz) >after
 same "two demos differ" before after
+[[ -z ${COMET_DEMO-} ]] || cp -r demo "$COMET_DEMO"
 grep -q '68 files with 84 simulated runs' made || fail "the demo has its runs: $(cat made)"
 if "$comet_run" db demo demo 2>/dev/null; then fail "a demo is made over a database"; fi
 if "$comet_run" db mark add demo nowhere 2025-03-31 x 2>/dev/null; then fail "a mark is of no machine"; fi
@@ -170,11 +142,8 @@ printf '%s files answered, none lost; %s of %s kills hit files being added\n' "$
 announce "submission over loopback"
 "$comet_run" db token add d lab --machine '*' >token 2>/dev/null
 "$comet_run" db token add d boss --scope submit,publish >boss 2>/dev/null
-"$comet_run" serve d --listen 127.0.0.1:0 >address &
-server=$!
-eventually test -s address
-url=$(sed -n 's/^serving \(.*\)\/$/\1/p' address)
-[[ -n $url ]] || fail "the server does not start"
+serve d d
+url=$(url d)
 "$comet_run" echo -n 2 --profile quick --format none --label machine=cluster --label user=alice --out s.jsonl 2>/dev/null
 COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes >submitted
 grep -q '^pending ' submitted || fail "a submission is pending: $(cat submitted)"
@@ -241,19 +210,57 @@ if grep -qiwF -e alice -e "$(hostname)" -e "$(hostname -s)" sent.jsonl || grep -
 fi
 grep -q '"user":"user-' sent.jsonl || fail "names have pseudonyms"
 
+announce "markup in every text of a file"
+for n in {1..6}; do
+    "$comet_run" db token add hostile "t$n" --scope submit,publish 2>/dev/null
+done >tokens
+serve hostile hostile
+python3 "$scripts/database_hostile.py" "$(url hostile)" 1.jsonl s.jsonl <tokens
+end "${servers[-1]}"
+"$comet_run" db publish hostile hostile-site --size 1Gi >/dev/null
+if grep -rlF '<hostile' --include='*.html' hostile-site; then fail "a site has markup of a file"; fi
+
+announce "a backup while readers and a writer are at work, and a server of what is restored"
+for n in {1..40}; do
+    sed "s/\"night\":\"1\"/\"machine\":\"first-$n\",\"night\":\"1\"/" 1.jsonl >"b$n.jsonl"
+done
+"$comet_run" db add busy b*.jsonl >/dev/null
+COMET_TOKEN=$("$comet_run" db token add busy boss --scope submit,publish 2>/dev/null)
+export COMET_TOKEN
+serve busy busy
+: >busy.answered
+python3 "$scripts/database_load.py" work "$(url busy)" 1.jsonl >busy.answered &
+load=$!
+has_answered() { # COUNT
+    [[ $(wc -l <busy.answered) -ge $1 ]]
+}
+eventually has_answered 5
+cp busy.answered busy.promised
+"$comet_run" db backup busy busy-copy >/dev/null
+eventually has_answered $(($(wc -l <busy.promised) + 1))
+touch stop
+wait "$load" || fail "readers or the writer fail beside a backup"
+cp -r busy-copy restored
+runs restored >before
+"$comet_run" db reindex restored
+runs restored >after
+same "an index of what is restored gives other answers" before after
+serve restored restored
+python3 "$scripts/database_load.py" equal "$(url busy)" "$(url restored)" 1.jsonl busy.promised
+for server in "${servers[@]: -2}"; do
+    end "$server"
+done
+unset COMET_TOKEN
+
 announce "random requests and mutated files"
 # A database and a server of its own, whose memory is told by the requests alone.
 "$comet_run" db add wild 1.jsonl >/dev/null
 for ((n = 0; n <= requests / 900; n++)); do
     "$comet_run" db token add wild "t$n" --scope submit,publish 2>/dev/null
 done >tokens
-"$comet_run" serve wild --listen 127.0.0.1:0 >wild.address &
-proxy=$!
-eventually grep -q ^serving wild.address
-python3 "$fuzz" "$(sed -n 's/^serving \(.*\)\/$/\1/p' wild.address)" "$proxy" 1.jsonl "$requests" $((requests / 10)) "$RANDOM" <tokens
-kill -TERM "$proxy"
-wait "$proxy" || fail "the server does not stop in order"
-proxy=
+serve wild wild
+python3 "$scripts/database_fuzz.py" "$(url wild)" "${servers[-1]}" 1.jsonl "$requests" $((requests / 10)) "$RANDOM" <tokens
+end "${servers[-1]}"
 runs wild >before
 "$comet_run" db reindex wild
 runs wild >after
@@ -317,14 +324,11 @@ server.socket = context.wrap_socket(server.socket, server_side=True)
 print(server.server_port, flush=True)
 server.serve_forever()
 PY
-proxy=$!
+servers+=($!)
 eventually test -s tls
 COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --to "https://localhost:$(cat tls)" --ca ca.pem --yes >encrypted
 grep -q '^known ' encrypted || fail "the site is reached by its certificate: $(cat encrypted)"
-kill "$proxy"
-kill -TERM "$server"
-wait "$server" || fail "the server does not stop in order"
-server=
+end "${servers[0]}"
 runs d >before
 "$comet_run" db reindex d
 runs d >after

@@ -182,7 +182,28 @@ def a_site_compares_in_the_browser(page, url):
     cells = [cell.text for cell in find(page, "#result tbody tr")[0].find_elements("css selector", "td")]
     assert all(any(c.isdigit() for c in cell) for cell in cells[2:]), f"a row has the cells {cells}"
     assert find(page, "#kernels a"), "the kernel has no link to its meaning"
-    return address
+    assert find(page, "#differ")[0].is_displayed(), "environments differ, and nothing says so"
+    pick(page, "y", "rate")
+    wait_until(lambda: "bandwidth" in text(page), "the figure shows no rates")
+    return page.current_url
+
+
+def values_of(page):
+    """The values of all marks of a figure, each with its unit."""
+    words = [mark.get_attribute("textContent") for mark in find(page, "g.series .mark > title")]
+    values = [word.split("\n")[0].split(": ")[-1].split() for word in words]
+    return sorted((unit, float(number)) for number, unit in values)
+
+
+def a_site_shows_the_rates_of_the_server(page, url, address):
+    """The same runs and series are the same values in the page of the server and in that of a site."""
+    page.get("about:blank")
+    page.get(address)
+    wait_until(lambda: find(page, "g.series .mark > title"), "no figure is drawn")
+    of_site = values_of(page)
+    page.get(f"{url}/compare?{address.split('#')[1]}")
+    of_server = values_of(page)
+    assert of_site == of_server and len(of_site) > 80, f"{of_site[:9]} are not {of_server[:9]}"
 
 
 def a_site_is_read_without_scripts(page, url):
@@ -265,6 +286,7 @@ def main():
         a_drag_zooms_and_the_address_follows(page, ways[0], ("from", "to"))
         a_drag_zooms_and_the_address_follows(page, ways[1], ("since", "until"))
         comparisons = [a_site_compares_in_the_browser(page, at) for at in (site, disk)]
+        a_site_shows_the_rates_of_the_server(page, url, comparisons[0])
         for address in comparisons:
             a_drag_zooms_and_the_address_follows(page, address, ("from", "to"))
         named = {
@@ -279,7 +301,7 @@ def main():
         pages_fit_and_nobody_is_shut_out(page, pages)
     finally:
         page.quit()
-    print(f"database: 9 ways and {len(pages)} pages passed")
+    print(f"database: 10 ways and {len(pages)} pages passed")
 
 
 if __name__ == "__main__":

@@ -96,8 +96,8 @@ sql() {
 sql "SELECT version()"
 
 if [[ -z ${COMET_RUN-} ]]; then
-    COMET_TEST_POSTGRES=$address cargo test --locked -p comet-db --features postgres --lib
-    cargo build --locked -p comet-run --features db-postgres
+    COMET_TEST_POSTGRES=$address cargo test --locked -p comet-db --features postgres,png --lib
+    cargo build --locked -p comet-run --features db-postgres,png
     COMET_RUN=${CARGO_TARGET_DIR:-target}/debug/comet-run
 fi
 comet_run=$(realpath "$COMET_RUN")
@@ -127,7 +127,7 @@ url() { # NAME
 }
 
 announce "a database of simulated runs moves to the server, with equal answers"
-"$comet_run" db demo sqlite >/dev/null 2>&1
+if [[ -d ${COMET_DEMO-} ]]; then cp -r "$COMET_DEMO" sqlite; else "$comet_run" db demo sqlite >/dev/null 2>&1; fi
 "$comet_run" db token add sqlite boss --scope submit,publish >token 2>/dev/null
 "$comet_run" db mark add sqlite t3e 2025-03-31 firmware >/dev/null
 cp -r sqlite shared

@@ -127,9 +127,9 @@ impl View {
     }
 }
 
-/// Bytes that an operation moves, by the rate of `point`, which is that of a typical operation even where
+/// The bytes that an operation moves, by the rate of `point`, which is that of a typical operation even where
 /// the least time is quoted.
-fn bytes(point: &PointRow, series: &SeriesRow) -> Option<f64> {
+pub fn bytes(point: &PointRow, series: &SeriesRow) -> Option<f64> {
     let is_least = matches!(series.quote.as_deref(), Some("min" | "least_of_20"));
     let ns = if is_least { point.median_ns } else { point.quoted_ns };
     Some(point.bytes_per_s? * ns? / 1e9).filter(|bytes| *bytes > 0.0)

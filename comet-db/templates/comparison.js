@@ -1,15 +1,17 @@
 // The comparison of a published site: runs, then series that they share, then one figure and one table.
 //
-// What stands behind # in the address is the state: run and series, as often as there are some, x, from and to.
+// What stands behind # in the address is the state: run and series, as often as there are some, x, y, from and
+// to.
 // Data are scripts that call comet, because a page on a disk may read no other file.
 const [MOST_RUNS, MOST_CURVES, MOST_MARKS, MOST_ROWS] = [10, 20, 64, 500];
 const [WIDTH, HEIGHT, LEFT, TOP, ZERO, MARGIN] = [720, 320, 84, 16, 34, 0.03];
 const [LINE, SAMPLE, N_DASHES, WAIT_MS] = [19, 24, 4, 300];
 const UNITS = { s: 1e9, ms: 1e6, µs: 1e3, ns: 1 };
+const RATES = { "GB/s": 1e9, "MB/s": 1e6, "kB/s": 1e3, "B/s": 1 };
 
 const byId = (id) => document.getElementById(id);
 const [form, result] = [byId("choice"), byId("result")];
-const state = { run: [], series: [], x: "", from: "", to: "" };
+const state = { run: [], series: [], x: "", y: "", from: "", to: "" };
 const known = new Map();
 const waiting = new Map();
 
@@ -32,7 +34,7 @@ const readState = () => {
   const ids = new Set(known.get("runs").map(({ id }) => id));
   state.run = [...new Set(fields.getAll("run"))].filter((id) => ids.has(id)).slice(0, MOST_RUNS);
   state.series = [...new Set(fields.getAll("series"))];
-  for (const name of ["x", "from", "to"]) state[name] = fields.get(name) ?? "";
+  for (const name of ["x", "y", "from", "to"]) state[name] = fields.get(name) ?? "";
 };
 const writeState = () => {
   const pairs = Object.entries(state).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
@@ -68,9 +70,11 @@ const size = (text, otherwise) => {
   const [, digits, unit] = /^(\d+)(Ki|Mi|Gi)?$/.exec(text) ?? [];
   return digits ? Number(digits) * ({ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 }[unit] ?? 1) : otherwise;
 };
-const write = (ns) => {
-  const [unit, size] = Object.entries(UNITS).find(([, size]) => ns >= size) ?? ["ns", 1];
-  return `${Number((ns / size).toPrecision(4))} ${unit}`;
+const unitOf = (value, units) =>
+  Object.entries(units).find(([, size]) => value >= size) ?? Object.entries(units).at(-1);
+const write = (value, units = UNITS) => {
+  const [unit, size] = unitOf(value, units);
+  return `${Number((value / size).toPrecision(4))} ${unit}`;
 };
 
 /** Runs that count as one: those of one file on different numbers of ranks. */
@@ -96,6 +100,12 @@ const namesOf = (sources) => {
   return names;
 };
 
+/** True if `runs` differ in their conditions from the first of them with as many ranks. */
+const differ = (runs) => {
+  const firsts = new Map([...runs].reverse().map(({ ranks, conditions }) => [ranks, conditions]));
+  return runs.some(({ ranks, conditions }) => firsts.get(ranks) !== conditions);
+};
+
 /** The chosen points of all sources, as `{ series, source, x, other, ns, low, high }`, and their axis. */
 const pointsOf = (sources) => {
   const points = sources.flatMap((runs, source) =>
@@ -103,8 +113,8 @@ const pointsOf = (sources) => {
       const { series, points } = known.get(id);
       const number = series.map((of) => state.series.indexOf(of.id));
       const chosen = points.filter(([of]) => number[of] >= 0);
-      const named = ([of, length, procs, ns, low, high]) =>
-        ({ series: number[of], source, length, procs, ns, low, high });
+      const named = ([of, length, procs, ns, low, high, bytes]) =>
+        ({ series: number[of], source, length, procs, ns, low, high, bytes });
       return chosen.map(named);
     }),
   );
@@ -117,6 +127,14 @@ const pointsOf = (sources) => {
   });
   const shown = placed.filter(({ x }) => x !== null && from <= x && x <= to);
   return [shown, isOverRanks];
+};
+
+/** `point` with what the figure shows of it as `y`, between `low` and `high`; null if it has none. */
+const shownOf = (point, isRate) => {
+  const { ns, low, high, bytes } = point;
+  if (!isRate) return { ...point, y: ns };
+  const rate = (ns) => (ns > 0 ? (bytes / ns) * 1e9 : null);
+  return bytes > 0 && ns > 0 ? { ...point, y: rate(ns), low: rate(high), high: rate(low) } : null;
 };
 
 const curvesOf = (points, names, series, isOverRanks) => {
@@ -183,10 +201,10 @@ const legendOf = (curves) => {
   return [group, y + LINE];
 };
 
-const seriesOf = ({ name, points, colour, dashes }, number, x, y, label) => {
+const seriesOf = ({ name, points, colour, dashes }, number, x, y, label, units) => {
   const group = make("g", { class: `series c${colour} r${dashes}`, "data-series": number });
   group.append(make("title", {}, name));
-  const places = points.map((point) => ({ ...point, px: x.place(point.x), py: y.place(point.ns) }));
+  const places = points.map((point) => ({ ...point, px: x.place(point.x), py: y.place(point.y) }));
   const ranges = places.filter(({ low, high }) => low > 0 && low < high);
   const ends = ({ px, low, high }) => [at(px, y.place(low)), at(px, y.place(high))];
   const bars = ranges.map((one) => `M${ends(one).join("L")}`).join("");
@@ -196,23 +214,25 @@ const seriesOf = ({ name, points, colour, dashes }, number, x, y, label) => {
   group.append(...path("line", `M${places.map(({ px, py }) => at(px, py)).join("L")}`));
   if (isDense) group.append(...path("dots", places.map(({ px, py }) => `M${at(px, py)}h0`).join("")));
   else
-    for (const { px, py, x: value, ns, low, high } of places) {
-      const range = low > 0 && low < high ? `\n95 % ${write(low)} to ${write(high)}` : "";
-      group.append(markOf(colour, px, py, `${value} ${label}: ${write(ns)}${range}`));
+    for (const { px, py, x: place, y: value, low, high } of places) {
+      const words = (value) => write(value, units);
+      const range = low > 0 && low < high ? `\n95 % ${words(low)} to ${words(high)}` : "";
+      group.append(markOf(colour, px, py, `${place} ${label}: ${words(value)}${range}`));
     }
   return group;
 };
 
-const draw = (curves, isOverRanks, isInBytes) => {
+const draw = (curves, isOverRanks, isInBytes, isRate) => {
   const [legend, bottom] = legendOf(curves);
   const [top, right] = [bottom + 10, WIDTH - 20];
   const all = curves.flatMap(({ points }) => points);
   const xs = all.map(({ x }) => x);
-  const ys = all.flatMap(({ ns, low, high }) => [ns, low, high]).filter((ns) => ns > 0);
+  const ys = all.flatMap(({ y, low, high }) => [y, low, high]).filter((y) => y > 0);
   const hasZero = xs.includes(0);
   const [xRange, yRange] = [rangeOf(xs.filter((x) => x > 0), 2), rangeOf(ys, Math.sqrt(10))];
   const middle = Math.sqrt(yRange[0] * yRange[1]);
-  const [unit, unitSize] = Object.entries(UNITS).find(([, size]) => middle >= size) ?? ["ns", 1];
+  const units = isRate ? RATES : UNITS;
+  const [unit, unitSize] = unitOf(middle, units);
   const box = { x: LEFT, y: top, width: right - LEFT, height: HEIGHT };
   const panel = make("g", {
     ...{ class: "panel", "data-panel": "main" },
@@ -224,19 +244,19 @@ const draw = (curves, isOverRanks, isInBytes) => {
   const [x, y] = [new Axis(panel.dataset, "x"), new Axis(panel.dataset, "y")];
   const area = make("g", { class: "area", "clip-path": "url(#compare-main)" });
   const label = isOverRanks ? "ranks" : isInBytes ? "B" : "";
-  area.append(...curves.map((curve, number) => seriesOf(curve, number, x, y, label)));
+  area.append(...curves.map((curve, number) => seriesOf(curve, number, x, y, label, units)));
   const xLabel = isOverRanks ? "number of ranks P" : isInBytes ? "message length (B)" : "length";
   const [across, down] = [(LEFT + right) / 2, top + HEIGHT / 2];
   panel.append(make("g", { class: "grid" }), make("rect", { class: "frame", ...box }));
   panel.append(make("g", { class: "axis axis-x" }), make("g", { class: "axis axis-y" }), area);
   panel.append(make("text", { class: "label middle", x: across, y: top + HEIGHT + 40 }, xLabel));
   const upright = { class: "label middle", transform: `translate(22 ${down}) rotate(-90)` };
-  panel.append(make("text", upright, `time of an operation (${unit})`));
+  panel.append(make("text", upright, `${isRate ? "bandwidth" : "time of an operation"} (${unit})`));
   const clip = make("clipPath", { id: "compare-main" });
   clip.append(make("rect", { x: LEFT - 5, y: top - 5, width: right - LEFT + 10, height: HEIGHT + 10 }));
   const height = top + HEIGHT + 56;
   const svg = make("svg", { class: "comet", "data-figure": "compare", viewBox: `0 0 ${WIDTH} ${height}`, role: "img" });
-  svg.append(make("title", {}, `Times of ${curves.length} curves`));
+  svg.append(make("title", {}, `${isRate ? "Rates" : "Times"} of ${curves.length} curves`));
   svg.append(make("rect", { class: "paper", width: WIDTH, height }), legend, clip, panel);
   const drawn = new Panel(panel);
   drawn.drawAxes();
@@ -279,19 +299,21 @@ const rowOf = (name, cells, nWords) => {
 };
 
 const show = (sources, series) => {
-  const names = namesOf(sources);
+  const [names, isRate] = [namesOf(sources), state.y === "rate"];
   const [points, isOverRanks] = pointsOf(sources);
-  const curves = curvesOf(points, names, series, isOverRanks);
+  const drawn = points.map((point) => shownOf(point, isRate)).filter((point) => point);
+  const curves = curvesOf(drawn, names, series, isOverRanks);
   const [figure, view] = [element("figure", "", { className: "plot" }), element("div", "", { className: "view" })];
   const left = Math.max(0, curves.length - MOST_CURVES);
   const words = left > 0 ? ` ${left} more curves are left out (choose fewer series).` : "";
-  const caption = `Times of ${names.join("; ")}. Bars and bands are 95 % intervals.${words}`;
-  if (points.length)
-    view.append(draw(curves.slice(0, MOST_CURVES), isOverRanks, series.every(({ unit }) => unit === "B")));
-  else view.append(element("p", "No point of these runs and series is in this part."));
+  const caption = `${isRate ? "Rates" : "Times"} of ${names.join("; ")}. Bars and bands are 95 % intervals.${words}`;
+  if (drawn.length)
+    view.append(draw(curves.slice(0, MOST_CURVES), isOverRanks, series.every(({ unit }) => unit === "B"), isRate));
+  else view.append(element("p", `No ${isRate ? "rate" : "point"} of these runs and series is in this part.`));
   figure.append(view, element("figcaption", caption));
   const hasFocus = document.activeElement?.matches("#result .view");
   result.querySelector("figure").replaceWith(figure);
+  byId("differ").hidden = !differ(sources.flat());
   const links = series.map(({ name, kernel }) => (kernel ? element("a", name, { href: kernel }) : element("span", name)));
   byId("kernels").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
   const [heads, rows] = rowsOf(points, names, series, isOverRanks);
@@ -336,7 +358,7 @@ const enter = () => {
   const isChosen = ({ id }) => state.run.includes(id);
   const [chosen, others] = [isChosen, (run) => !isChosen(run)].map((is) => known.get("runs").filter(is));
   choices(byId("runs"), "run", [...chosen, ...others].map(item));
-  for (const name of ["x", "from", "to"]) form.elements[name].value = state[name];
+  for (const name of ["x", "y", "from", "to"]) form.elements[name].value = state[name];
   return update();
 };
 const filter = () => {

@@ -371,8 +371,20 @@ fn lines(text: &[u8]) -> impl Iterator<Item = Line> {
     })
 }
 
+/// Starts of the lines of points and of those of launches, as CoMet writes them.
+pub const STARTS_OF_POINTS: [&[u8]; 2] = [b"{\"type\":\"point\",", b"{\"type\":\"launch\","];
+
 fn parse(line: &[u8]) -> Result<Record, String> {
-    let record = serde_json::from_slice(&plain::json(line)).map_err(|error| words(&error))?;
+    let text = &*plain::json(line);
+    // Nearly all lines: serde keeps an object whose kind it does not know in memory first, which takes twice
+    // the time.
+    let [is_point, is_launch] = STARTS_OF_POINTS.map(|start| text.starts_with(start));
+    let record = match (is_point, is_launch) {
+        (true, _) => serde_json::from_slice(text).map(Record::Point),
+        (_, true) => serde_json::from_slice(text).map(Record::Launch),
+        _ => serde_json::from_slice(text),
+    };
+    let record = record.map_err(|error| words(&error))?;
     match &record {
         Record::Run(run) if run.schema != SCHEMA => {
             Err(format!("the format is {}, expected {SCHEMA}", run.schema))

@@ -1,13 +1,10 @@
-//! Runs of a blob with the points of some kernels alone: the other lines are passed over unread, which
+//! Runs of a blob with the points of some kernels alone: the lines of other points are passed over unread, which
 //! takes a tenth of the time.
 
-use comet_report::read::parse_records;
+use comet_report::read::{STARTS_OF_POINTS, parse_records};
 use comet_report::runs::{RunRecords, split};
 
 use crate::Error;
-
-/// Starts of the lines of points, as CoMet writes them; other lines are always read.
-const POINTS: [&[u8]; 2] = [b"{\"type\":\"point\",", b"{\"type\":\"launch\","];
 
 /// The runs in `bytes`, a blob that was examined when it was added, with the points of `kernels` and maybe
 /// of others.
@@ -21,7 +18,7 @@ pub(crate) fn excerpt(bytes: &[u8], kernels: &[&str]) -> Result<Vec<RunRecords>,
     let names: Vec<String> = kernels.iter().map(|name| format!("\"{name}\"")).collect();
     let are_plain = kernels.iter().all(is_plain);
     let is_read = |line: &&[u8]| {
-        let is_point = POINTS.iter().any(|start| line.starts_with(start));
+        let is_point = STARTS_OF_POINTS.iter().any(|start| line.starts_with(start));
         let has = |text: &str| names.iter().any(|name| text.contains(name.as_str()));
         !are_plain || !is_point || std::str::from_utf8(line).map_or(true, has)
     };

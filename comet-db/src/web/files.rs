@@ -10,10 +10,12 @@ use axum::response::{IntoResponse, Response};
 use comet_report::plot;
 use comet_report::report::{Options, policy, report as page_of};
 
-use super::pages::{HTML, Page, published};
-use super::{Shared, answer, blocking, cache, place};
+use super::pages::{self, HTML, Page, published};
+use super::{Shared, Site, answer, blocking, cache, place};
 use crate::blobs::Blobs;
+use crate::card;
 use crate::id::BlobId;
+use crate::index::Filter;
 use crate::rows::RunRow;
 use crate::{Error, examine};
 
@@ -32,6 +34,17 @@ pub(super) fn report_of(folder: &FilePath, blobs: &Blobs, run: &RunRow) -> Resul
     let page = page_of(one, &Options::default()).into_bytes();
     cache::keep(&path, &page);
     Ok(page)
+}
+
+/// Makes the reports of the latest runs, which are looked at first.
+pub(super) fn make_reports(site: &Site) -> Result<(), Error> {
+    let filter = Filter { state: Some(card::State::Published), ..Filter::default() };
+    let latest = site.read(|index| index.runs(&filter, None, pages::RUNS))?;
+    let is_new = |run: &RunRow| !cache::path(&site.folder, run.id).exists();
+    for (run, _) in latest.runs.iter().filter(|(run, _)| is_new(run)) {
+        report_of(&site.folder, &site.blobs, run)?;
+    }
+    Ok(())
 }
 
 /// The report of a run, as `comet-run report` makes it; it is made once for each version of CoMet.

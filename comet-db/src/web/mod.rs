@@ -26,8 +26,10 @@ mod site_folder;
 mod trends;
 
 use std::net::{IpAddr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -65,12 +67,12 @@ use crate::{Database, Error};
 const CONNECTIONS: usize = 256;
 /// The most submissions at a time; others wait.
 const UPLOADS: usize = 4;
-/// Time for the head of a request.
-const HEAD: Duration = Duration::from_secs(10);
-/// Time for a request, with its body and its answer.
-const REQUEST: Duration = Duration::from_secs(60);
-/// Time of a connection, however many requests it has.
-const CONNECTION: Duration = Duration::from_secs(600);
+/// The most that a client may take.
+const TIMES: Times = Times {
+    head: Duration::from_secs(10),
+    request: Duration::from_secs(60),
+    connection: Duration::from_secs(600),
+};
 /// Time for requests at hand once the server stops.
 const STOP: Duration = Duration::from_secs(10);
 /// Requests that an address may send at once, and each second after that; and submissions of a token.
@@ -79,6 +81,8 @@ const SUBMITTER: [f64; 2] = [100.0, 1.0];
 /// Times between looks for changes of the database, and the multiple of its work that follows a look.
 const LOOKS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 const REST: u32 = 10;
+/// Lowest priority of a thread.
+const LOWEST: i32 = 19;
 /// The most alerts of a page.
 const ALERTS: usize = 10;
 /// Threads that answer.
@@ -89,9 +93,21 @@ const BLOCKING: usize = 8;
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// Times after which a client is given up.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// Of the head of a request.
+    head: Duration,
+    /// Of a request, with its body, until the answer begins.
+    request: Duration,
+    /// Of a connection, however many requests it has, with all that is read of their answers.
+    connection: Duration,
+}
+
 /// A database that is served.
 struct Site {
     folder: PathBuf,
+    times: Times,
     blobs: Blobs,
     writer: Mutex<Database>,
     readers: Mutex<Vec<Index>>,
@@ -124,6 +140,7 @@ impl Site {
         let database = Database::existing(folder)?;
         Ok(Self {
             folder: folder.into(),
+            times: TIMES,
             blobs: database.blobs().clone(),
             writer: Mutex::new(database),
             readers: Mutex::default(),
@@ -179,13 +196,19 @@ impl Site {
     }
 }
 
-/// Keeps the alerts of `site` up to date, in a small part of the time, so that no page waits for them.
-async fn watch(site: Shared) {
-    loop {
-        let (site, before) = (site.clone(), Instant::now());
-        // A failure is that of the index, which the pages tell of.
-        drop(blocking(move || site.refresh()).await);
-        tokio::time::sleep((before.elapsed() * REST).clamp(LOOKS[0], LOOKS[1])).await;
+/// Keeps the alerts of `site` and the reports of its latest runs up to date as long as it is served, on a thread
+/// that leaves the cores to all others and rests most of the time, so that no page waits for it.
+fn watch(site: &Weak<Site>) {
+    // On Linux the priority is that of the thread.
+    rustix::process::nice(LOWEST).ok();
+    while let Some(site) = site.upgrade() {
+        let before = Instant::now();
+        // A failure is that of the index, which the pages tell of; a panic ends this look alone.
+        drop(catch_unwind(AssertUnwindSafe(|| {
+            if site.refresh()? { files::make_reports(&site) } else { Ok(()) }
+        })));
+        drop(site);
+        thread::sleep((before.elapsed() * REST).clamp(LOOKS[0], LOOKS[1]));
     }
 }
 
@@ -221,7 +244,8 @@ pub fn serve(
             signal(SignalKind::terminate()).map_err(refused())?,
             signal(SignalKind::interrupt()).map_err(refused())?,
         ];
-        tokio::spawn(watch(site.clone()));
+        let watched = Arc::downgrade(&site);
+        thread::spawn(move || watch(&watched));
         ready(address, &problems);
         let stopped = async {
             tokio::select! {
@@ -229,7 +253,7 @@ pub fn serve(
                 _ = interrupted.recv() => (),
             }
         };
-        accept(listener, router(site), stopped).await;
+        accept(listener, site, stopped).await;
         Ok(())
     });
     // Work that nobody waits for any more has no end that is worth more time.
@@ -246,11 +270,13 @@ async fn place(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failu
 }
 
 /// Answers connections until `stopped`, and then those at hand.
-async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Output = ()>) {
+async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output = ()>) {
+    let Times { head, connection: most, .. } = site.times;
+    let router = router(site);
     let free = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_headers(64);
+    http.timer(TokioTimer::new()).header_read_timeout(head).max_headers(64);
     let mut stopped = std::pin::pin!(stopped);
     loop {
         let next = async {
@@ -277,7 +303,7 @@ async fn accept(listener: TcpListener, router: Router, stopped: impl Future<Outp
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
             // Its client sees what becomes of it.
-            drop(timeout(CONNECTION, connection).await);
+            drop(timeout(most, connection).await);
             drop(place);
         });
     }
@@ -306,7 +332,7 @@ async fn guard(State(site): State<Shared>, request: Request, next: Next) -> Resp
     let wait = rate::client(&request).and_then(|client| site.clients.take(&client, before).err());
     let mut answer = match wait {
         Some(wait) => too_many(wait).into_response(),
-        None => timeout(REQUEST, next.run(request)).await.unwrap_or_else(|_| {
+        None => timeout(site.times.request, next.run(request)).await.unwrap_or_else(|_| {
             pages::failure(StatusCode::REQUEST_TIMEOUT, "the request took too long (send it again)")
         }),
     };

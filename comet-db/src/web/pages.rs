@@ -21,7 +21,7 @@ use crate::{Error, answer as answers_of};
 /// Type of pages.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
 /// Runs on a page.
-const RUNS: usize = 50;
+pub(super) const RUNS: usize = 50;
 /// The most bytes of the value of a field.
 const MAX_FIELD: usize = 200;
 

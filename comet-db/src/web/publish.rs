@@ -29,7 +29,7 @@ use crate::card::{State, time_text};
 use crate::id::{BlobId, Id};
 use crate::index::{Filter, Index, MAX_ROWS};
 use crate::overlay::{self, Of, words};
-use crate::rows::SeriesRow;
+use crate::rows::{PointRow, SeriesRow};
 use crate::{Database, Error, answer};
 
 /// Runs on a page.
@@ -240,6 +240,7 @@ impl Site {
                 "id": run.id.to_string(),
                 "file": run.blob.to_string()[..16],
                 "ranks": run.ranks,
+                "conditions": run.fingerprint,
                 "traits": [
                     machine.name,
                     run.mpi.as_ref().or(run.backend.as_ref()),
@@ -257,7 +258,11 @@ impl Site {
             let points = index.points(&[run.id], &[])?.into_iter().filter_map(|point| {
                 let number = numbers.get(&point.series)?;
                 let ns = point.quoted_ns?;
-                Some(json!([number, point.x, point.procs, ns, point.low_ns, point.high_ns]))
+                let bytes = overlay::bytes(&point, &series[*number]);
+                // A rate that was rounded gives whole bytes again.
+                let bytes = bytes.map(|bytes| (bytes * 1e3).round() / 1e3);
+                let PointRow { x, procs, low_ns, high_ns, .. } = point;
+                Some(json!([number, x, procs, ns, low_ns, high_ns, bytes]))
             });
             let points: Vec<Value> = points.collect();
             let curve = |of: &SeriesRow| {

@@ -1,5 +1,7 @@
 //! Facts about the server as a whole, by requests without a network.
 
+mod strangers;
+
 use axum::body::to_bytes;
 use axum::http::Method;
 use comet_report::record::{Param, Point, Record};
@@ -31,9 +33,15 @@ struct Served {
 impl Served {
     /// A database of published `files`.
     fn new(files: &[Vec<u8>]) -> Self {
+        Self::within(TIMES, files)
+    }
+
+    /// A database of published `files`, whose clients may take these `times`.
+    fn within(times: Times, files: &[Vec<u8>]) -> Self {
         let folder = Folder::on_engine();
         drop(Database::open(folder.path()).unwrap());
-        let site = Arc::new(Site::open(folder.path(), suites()).unwrap());
+        let site = Site::open(folder.path(), suites()).unwrap();
+        let site = Arc::new(Site { times, ..site });
         for bytes in files {
             let arrival = Arrival { bytes, limits: Limits::OWN, token: None };
             lock(&site.writer).add(arrival).unwrap();
@@ -131,6 +139,17 @@ fn every_published_run_has_its_report_and_its_file() {
     let link = page.split('"').find(|text| text.starts_with("/files/")).unwrap();
     served.get(link, 200);
     assert!(served.get(&format!("/runs/{id}/report"), 200).contains("<svg"));
+}
+
+#[test]
+fn reports_of_the_latest_runs_are_made_before_somebody_asks() {
+    let served = Served::new(&[Example::default().file()]);
+    let path = cache::path(&served.site.folder, served.runs()[0]);
+    files::make_reports(&served.site).unwrap();
+    std::fs::write(&path, "as it was made").unwrap();
+    files::make_reports(&served.site).unwrap();
+    let page = served.get(&format!("/runs/{}/report", served.runs()[0]), 200);
+    assert_eq!(page, "as it was made", "once");
 }
 
 /// SK-81: machines and runs, then series, then one plot of all, zoom, and files of the figure.

@@ -1,17 +1,19 @@
 //! Outcome of a case, and its wire form: one line with the fields of all kinds of points.
 
+use std::sync::Arc;
+
 use comet_core::kernel::RateKind;
+use serde::de::{self, Deserializer};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    NamedRate, Plan, Point, PointStatus, Quality, Quote, RanksNs, Rate, Reps, Samples, Summary,
-    Value,
+    Check, Derived, Launches, NamedRate, Params, Plan, Point, PointStatus, Quality, Quote, RanksNs,
+    Rate, Reps, Samples, Summary, Text, Value,
 };
 
 /// Outcome of a case: numbers, or the reason why there are none.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Line")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Numbers of a measurement.
     Measured(Box<Measured>),
@@ -161,10 +163,43 @@ impl Point {
     }
 }
 
-/// Wire form of an outcome: the fields of all kinds, `null` in points of the others.
+/// Wire form of a point: the fields of every one, which [`Point`] describes, and those of all outcomes, `null` in
+/// points of the others. It is flat, because serde keeps all of an object that is flattened in memory first.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Line {
+    #[cfg_attr(test, schemars(skip))]
+    run_id: String,
+    #[cfg_attr(test, schemars(skip))]
+    seq: u64,
+    #[cfg_attr(test, schemars(skip))]
+    t_rel_s: f64,
+    #[cfg_attr(test, schemars(skip))]
+    suite: Text,
+    #[cfg_attr(test, schemars(skip))]
+    kernel: Text,
+    #[cfg_attr(test, schemars(skip))]
+    variant: Option<Text>,
+    #[cfg_attr(test, schemars(skip))]
+    class: Text,
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    aliases: Vec<Text>,
+    #[cfg_attr(test, schemars(skip))]
+    params: Params,
+    #[cfg_attr(test, schemars(skip))]
+    key: String,
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    launch: Option<u32>,
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    launches: Option<Launches>,
+    #[cfg_attr(test, schemars(skip))]
+    check: Check,
+    #[serde(default)]
+    #[cfg_attr(test, schemars(skip))]
+    figures: Vec<Derived>,
     /// Meaning of the number.
     value: Option<Value>,
     /// Plan of the measurement.
@@ -199,41 +234,69 @@ pub(super) struct Line {
     message: Option<String>,
 }
 
-impl TryFrom<Line> for Outcome {
-    type Error = String;
+impl<'de> Deserialize<'de> for Point {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Line::deserialize(deserializer)?.point().map_err(de::Error::custom)
+    }
+}
 
-    fn try_from(line: Line) -> Result<Self, String> {
+impl Line {
+    fn point(mut self) -> Result<Point, String> {
+        let outcome = self.take_outcome()?;
+        Ok(Point {
+            run_id: self.run_id,
+            seq: self.seq,
+            t_rel_s: self.t_rel_s,
+            suite: self.suite,
+            kernel: self.kernel,
+            variant: self.variant,
+            class: self.class,
+            aliases: self.aliases,
+            params: self.params,
+            key: self.key,
+            launch: self.launch,
+            launches: self.launches,
+            check: self.check,
+            figures: self.figures,
+            outcome,
+            facts: Arc::default(),
+        })
+    }
+
+    /// The numbers, or the reason why there are none.
+    fn take_outcome(&mut self) -> Result<Outcome, String> {
+        let line = self;
         if line.status != PointStatus::Ok {
-            let message = line.message.unwrap_or_else(|| "no reason is known".into());
-            return Ok(Self::Failed(Failure { status: line.status, message }));
+            let message = line.message.take().unwrap_or_else(|| "no reason is known".into());
+            return Ok(Outcome::Failed(Failure { status: line.status, message }));
         }
         // An import of a rate without a length, as older minor versions have it.
         if line.time_ns.is_none() && line.plan.is_none() && line.rate.is_some() {
             let message = "no time is known".into();
-            return Ok(Self::Failed(Failure { status: PointStatus::Failed, message }));
+            return Ok(Outcome::Failed(Failure { status: PointStatus::Failed, message }));
         }
         let lacks =
             |name| move || format!("`{name}` of a point that is ok is null, expected an object");
         let numbers = Numbers {
-            value: line.value.ok_or_else(lacks("value"))?,
-            time_ns: line.time_ns.ok_or_else(lacks("time_ns"))?,
+            value: line.value.take().ok_or_else(lacks("value"))?,
+            time_ns: line.time_ns.take().ok_or_else(lacks("time_ns"))?,
             quoted_ns: line.quoted_ns,
-            rate: line.rate,
-            rates: line.rates,
+            rate: line.rate.take(),
+            rates: std::mem::take(&mut line.rates),
         };
         if line.plan.is_none() && line.reps.is_none() && line.samples.is_none() {
-            return Ok(Self::Imported(Box::new(numbers)));
+            return Ok(Outcome::Imported(Box::new(numbers)));
         }
-        Ok(Self::Measured(Box::new(Measured {
+        Ok(Outcome::Measured(Box::new(Measured {
             numbers,
-            plan: line.plan.ok_or_else(lacks("plan"))?,
-            reps: line.reps.ok_or_else(lacks("reps"))?,
-            quality: line.quality,
-            ranks_ns: line.ranks_ns,
-            samples: line.samples,
-            starts_ns: line.starts_ns,
-            late_ns: line.late_ns,
-            reference_ns: line.reference_ns,
+            plan: line.plan.take().ok_or_else(lacks("plan"))?,
+            reps: line.reps.take().ok_or_else(lacks("reps"))?,
+            quality: line.quality.take(),
+            ranks_ns: line.ranks_ns.take(),
+            samples: line.samples.take(),
+            starts_ns: line.starts_ns.take(),
+            late_ns: line.late_ns.take(),
+            reference_ns: line.reference_ns.take(),
         })))
     }
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::{CONTIGUOUS, KernelFacts, LAYOUT, Launches, Outcome, Over, Param, Params, Text};
 
 /// One series of one case; or a case without numbers, which stands for all series.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+// Its wire form is in the module of its outcome.
+#[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Point {
     /// Id of the run, so that single lines can be traced.
@@ -25,7 +26,7 @@ pub struct Point {
     /// Kind of communication (`p2p`, `exchange`, `collective`, `sync` …).
     pub class: Text,
     /// Names of the kernel in other suites.
-    #[serde(default)]
+    #[cfg_attr(test, serde(default))]
     pub aliases: Vec<Text>,
     /// The kernel's axes, slowest first, then `procs` and, for matrices, the mesh.
     pub params: Params,
@@ -35,22 +36,22 @@ pub struct Point {
     pub key: String,
     /// Number of the launch that measured it, from 1; `null` where all launches of the run did.
     /// Since minor version 8.
-    #[serde(default)]
+    #[cfg_attr(test, serde(default))]
     pub launch: Option<u32>,
     /// The launches of which the numbers are; `null` where there was one. Since minor version 8.
-    #[serde(default)]
+    #[cfg_attr(test, serde(default))]
     pub launches: Option<Launches>,
     /// Result of the check.
     pub check: Check,
     /// Figures derived from all series of the case together; on the last series alone.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub figures: Vec<Derived>,
     /// The numbers, or the reason why there are none.
-    #[serde(flatten)]
+    #[cfg_attr(test, serde(flatten))]
     #[cfg_attr(test, schemars(with = "super::outcome::Line"))]
     pub outcome: Outcome,
     /// Description of the kernel: of the run, or made from the point where that has none.
-    #[serde(skip)]
+    #[cfg_attr(test, serde(skip))]
     pub facts: Arc<KernelFacts>,
 }
 
