@@ -265,7 +265,7 @@ impl Reader<'_> {
         let [start, n, of] = words[..] else {
             return Err(self.refuse("blocks are START:LENGTH:TYPE"));
         };
-        Ok((self.number(start)?, self.number(n)?, unchecked(of)?))
+        Ok((self.number(start)?, self.number(n)?, within(of, self.depth - 1)?))
     }
 
     /// A part of an array of `of`, from lists of its sizes, of those of the part, and of its place.
@@ -288,7 +288,9 @@ mod tests {
 
     #[test]
     fn what_is_no_datatype_is_refused_with_a_remedy() {
-        let nested = |depth| format!("{}byte{}", "vector(1,1,1,".repeat(depth), ")".repeat(depth));
+        let nested = |open: &str, depth| format!("{}byte{}", open.repeat(depth), ")".repeat(depth));
+        let vectors = |depth| nested("vector(1,1,1,", depth);
+        let structs = |depth| nested("struct(0:1:", depth);
         for (text, expected) in [
             ("word", "'word' is no datatype: byte, char, int, long, float, double, or"),
             ("vector(4,1,double)", "'vector(4,1,double)' is no datatype: constructors are"),
@@ -306,8 +308,10 @@ mod tests {
             ("contiguous(2147483647,double)", "reaches over more than 16 MiB"),
             ("resized(2147483647,byte)", "reaches over more than 16 MiB"),
             ("hvector(2147483647,1,0,byte)", "overlap (take a longer stride"),
-            (&nested(9), "a datatype has at most 8 constructors in each other"),
-            (&nested(10_000), "a datatype has at most 8 constructors in each other"),
+            (&vectors(9), "a datatype has at most 8 constructors in each other"),
+            (&vectors(10_000), "a datatype has at most 8 constructors in each other"),
+            (&structs(9), "a datatype has at most 8 constructors in each other"),
+            (&structs(10_000), "a datatype has at most 8 constructors in each other"),
             ("vector(4,1,2,vector(4,1,2))", "'vector(4,1,2)' is no datatype"),
         ] {
             let error = text.parse::<Datatype>().unwrap_err();
