@@ -56,7 +56,7 @@ pub struct PointRow {
     pub high: Option<f64>,
     /// Method of the difference: `welch`, `paired`, `exact`, or `samples`.
     pub method: Option<&'static str>,
-    /// Probability of such a difference by chance.
+    /// Probability of such a difference by chance if the true one is just the margin.
     pub p: Option<f64>,
     /// That among all points: adjusted by Benjamini and Hochberg.
     pub q: Option<f64>,
@@ -136,7 +136,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         low: found.map(|found| found.low.exp()),
         high: found.map(|found| found.high.exp()),
         method: found.map(|found| found.method.name()),
-        p: found.map(|found| found.p),
+        p: found.map(|found| found.p(margin)),
         q: None,
         effect: found.zip(deviation).map(|(found, deviation)| found.log_ratio / deviation),
         fast_ratio: fast.map(f64::exp),

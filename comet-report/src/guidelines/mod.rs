@@ -129,7 +129,7 @@ struct World<'a> {
     margin: Option<f64>,
 }
 
-/// A finding, and the probability of such a factor by chance.
+/// A finding, and the probability of such a factor by chance if the true one is just the margin.
 type WithChance = (Finding, f64);
 
 /// Operations of a bound: each with its length, and how often it is done.
@@ -203,7 +203,7 @@ impl World<'_> {
             sides.push(reading, &bound);
         }
         let compared = sides.compared(self.margin);
-        Ok(compared.map(|compared| (Finding::of(guideline, length, compared), compared.p)))
+        Ok(compared.map(|compared| (Finding::of(guideline, length, compared), compared.p_slower)))
     }
 }
 
@@ -238,12 +238,7 @@ impl Finding {
 
 /// Takes back violations that are chance among the findings.
 fn doubt_chance(findings: &mut [WithChance]) {
-    // Those that are far below their bound are no violations.
-    let of_one_side = |(finding, p): &WithChance| match finding.factor > 1.0 {
-        true => p / 2.0,
-        false => 1.0 - p / 2.0,
-    };
-    let p: Vec<f64> = findings.iter().map(of_one_side).collect();
+    let p: Vec<f64> = findings.iter().map(|(_, p)| *p).collect();
     let n = p.len();
     for ((finding, _), q) in findings.iter_mut().zip(adjusted(&p)) {
         if finding.verdict == Holds::No && q > FALSE_SHARE {

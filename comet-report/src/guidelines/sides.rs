@@ -1,6 +1,6 @@
 //! Two sides held against each other launch by launch, by the rules of a comparison.
 
-use comet_stats::compare::{Launches, MARGIN, Scale, Verdict, margin};
+use comet_stats::compare::{Difference, Launches, MARGIN, Scale, Verdict, margin};
 
 use super::times::Reading;
 
@@ -35,8 +35,10 @@ pub(crate) struct Compared {
     pub(crate) n_launches: usize,
     /// Verdict on the time.
     pub(crate) verdict: Verdict,
-    /// Probability of such a ratio by chance; 1 without an interval.
+    /// Probability of such a ratio by chance if the true one is just the margin; 1 without an interval.
     pub(crate) p: f64,
+    /// The same of a ratio as far above 1 and its margin.
+    pub(crate) p_slower: f64,
 }
 
 impl Sides {
@@ -68,13 +70,14 @@ impl Sides {
     /// no interest; `None`: as in a comparison.
     pub(crate) fn compared(&self, of_user: Option<f64>) -> Option<Compared> {
         let [bound_ns, time_ns] = self.launches.means()?.map(f64::exp);
-        let found = self.difference();
         let scale =
             Scale { time_ns: bound_ns, clock_ns: self.clock_ns, repetitions: self.repetitions };
         let margin = match of_user {
             of_user if self.is_exact() => of_user.unwrap_or(0.0),
             of_user => margin(of_user.unwrap_or(MARGIN), scale),
         };
+        let found = self.difference(margin);
+        let [p, p_slower] = found.map_or([1.0; 2], |(.., p)| p);
         let verdict = found.map(|(low, high, _)| Verdict::of(low, high, margin));
         Some(Compared {
             time_ns,
@@ -83,18 +86,25 @@ impl Sides {
             margin,
             n_launches: self.ranges_ns.len(),
             verdict: verdict.unwrap_or(Verdict::Inconclusive),
-            p: found.map_or(1.0, |(_, _, p)| p),
+            p,
+            p_slower,
         })
     }
 
-    /// Logarithms of the ends of the interval, and the probability of such a ratio by chance.
-    fn difference(&self) -> Option<(f64, f64, f64)> {
+    /// Logarithms of the ends of the interval, and the probabilities of such a ratio by chance beyond the
+    /// `margin`, and above it.
+    fn difference(&self, margin: f64) -> Option<(f64, f64, [f64; 2])> {
         if self.is_exact() {
             let [bound, left] = self.ranges_ns.first()?;
             let round = |log_ratio: f64| if log_ratio.abs() < ROUNDING { 0.0 } else { log_ratio };
-            return Some((round((left[0] / bound[1]).ln()), round((left[1] / bound[0]).ln()), 0.0));
+            let ends = [left[0] / bound[1], left[1] / bound[0]].map(|ratio| round(ratio.ln()));
+            let verdict = Verdict::of(ends[0], ends[1], margin);
+            let p = [verdict.is_change(), verdict == Verdict::Slower].map(|is| f64::from(!is));
+            return Some((ends[0], ends[1], p));
         }
-        self.launches.difference().map(|found| (found.low, found.high, found.p))
+        let of =
+            |found: Difference| (found.low, found.high, [found.p(margin), found.p_slower(margin)]);
+        self.launches.difference().map(of)
     }
 
     /// True for simulated times that are the same in all launches.

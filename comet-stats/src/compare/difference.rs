@@ -1,5 +1,5 @@
-//! Difference of two sides: the logarithm of their ratio, its interval, and its p-value; smallest
-//! change of interest, and the verdict in view of it.
+//! Difference of two sides: the logarithm of their ratio, and its interval; smallest change of interest,
+//! the probability of a larger one by chance, and the verdict in view of it.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -11,7 +11,7 @@ const LEVEL: f64 = 0.95;
 /// Share of changes of the smallest detectable size that are found.
 const POWER: f64 = 0.80;
 
-/// Difference of two sides. All but `p` and `dof` are natural logarithms of a ratio, new over base.
+/// Difference of two sides. All but `dof` are natural logarithms of a ratio, new over base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
     /// The difference.
@@ -24,8 +24,6 @@ pub struct Difference {
     pub low: f64,
     /// Upper end of its 95 % interval.
     pub high: f64,
-    /// Probability of a difference as large as this by chance, two-sided.
-    pub p: f64,
     /// Method by which it was found.
     pub method: Method,
 }
@@ -96,18 +94,28 @@ impl Difference {
         // Where nothing varies, degrees of freedom are 0 over 0.
         let dof = if error > 0.0 { dof } else { f64::INFINITY };
         let half = student_quantile(f64::midpoint(1.0, LEVEL), dof) * error;
-        let p = chance(log_ratio, error, dof);
-        Self { log_ratio, error, dof, low: log_ratio - half, high: log_ratio + half, p, method }
+        Self { log_ratio, error, dof, low: log_ratio - half, high: log_ratio + half, method }
     }
-}
 
-/// The probability that Student's t is as far from 0 as this difference.
-fn chance(log_ratio: f64, error: f64, dof: f64) -> f64 {
-    match (log_ratio.abs(), error) {
-        (0.0, _) => 1.0,
-        (_, 0.0) => 0.0,
-        (size, error) if dof.is_infinite() => 2.0 * Normal::standard().sf(size / error),
-        (size, error) => 2.0 * student(dof).sf(size / error),
+    /// Probability of a difference as large as this by chance, on either side, if the true one is just
+    /// `margin`, a share: at a margin of 0 the two-sided p of equal sides.
+    pub fn p(&self, margin: f64) -> f64 {
+        let (size, edge) = (self.log_ratio.abs(), margin.ln_1p());
+        (self.tail(size - edge) + self.tail(size + edge)).min(1.0)
+    }
+
+    /// Probability of such a difference by chance, if the new side takes longer by just `margin`, a share.
+    pub fn p_slower(&self, margin: f64) -> f64 {
+        self.tail(self.log_ratio - margin.ln_1p())
+    }
+
+    /// The probability that Student's t times the error is `distance` or more.
+    fn tail(&self, distance: f64) -> f64 {
+        match self.error {
+            0.0 => f64::from(distance <= 0.0),
+            error if self.dof.is_infinite() => Normal::standard().sf(distance / error),
+            error => student(self.dof).sf(distance / error),
+        }
     }
 }
 
@@ -193,7 +201,7 @@ mod tests {
     #[track_caller]
     fn check(found: Option<Difference>, expected: [f64; 5]) {
         let found = found.expect("there are launches enough");
-        let values = [found.log_ratio, found.dof, found.low, found.high, found.p];
+        let values = [found.log_ratio, found.dof, found.low, found.high, found.p(0.0)];
         let is_near = |(a, b): (&f64, &f64)| (a - b).abs() < 2e-4;
         assert!(values.iter().zip(&expected).all(is_near), "{values:?} is not {expected:?}");
     }
@@ -224,15 +232,29 @@ mod tests {
     #[test]
     fn samples_have_the_interval_of_the_normal_distribution() {
         let found = Difference::of_samples(0.0, 1.0);
-        assert!((found.high - 1.959_964).abs() < 1e-5 && found.p == 1.0, "{found:?}");
+        assert!((found.high - 1.959_964).abs() < 1e-5 && found.p(0.0) == 1.0, "{found:?}");
     }
 
     #[test]
     fn times_that_do_not_vary_differ_surely_or_not_at_all() {
         let same = Difference::exact(0.0);
-        assert_eq!((same.low, same.high, same.p), (0.0, 0.0, 1.0));
+        assert_eq!((same.low, same.high, same.p(0.0)), (0.0, 0.0, 1.0));
         let other = Difference::welch(&[1.0, 1.0], &[1.5, 1.5], false).unwrap();
-        assert_eq!((other.low, other.high, other.p), (0.5, 0.5, 0.0));
+        assert_eq!((other.low, other.high, other.p(0.0)), (0.5, 0.5, 0.0));
+    }
+
+    #[test]
+    fn a_change_just_at_the_margin_is_chance() {
+        let edge = 0.05f64.ln_1p();
+        let found = Difference::of_samples(edge, 0.01);
+        assert!((found.p_slower(0.05) - 0.5).abs() < 1e-9, "{}", found.p_slower(0.05));
+        assert!((found.p(0.05) - 0.5).abs() < 1e-6, "{}", found.p(0.05));
+        assert!(found.p(0.0) < 1e-5, "{}", found.p(0.0));
+        // An interval that ends at the margin is as likely by chance as any interval is wrong to one side.
+        let found = Difference::of_samples(edge + 1.959_964 * 0.01, 0.01);
+        assert!((found.p_slower(0.05) - 0.025).abs() < 1e-6, "{}", found.p_slower(0.05));
+        assert!(Difference::of_samples(-1.0, 0.01).p_slower(0.05) > 0.999);
+        assert_eq!([0.04, 0.06].map(|margin| Difference::exact(edge).p(margin)), [0.0, 1.0]);
     }
 
     #[test]

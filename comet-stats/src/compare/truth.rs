@@ -4,7 +4,7 @@
 
 use oorandom::Rand64;
 
-use super::{Launches, MARGIN, Verdict, adjusted};
+use super::{FALSE_SHARE, Launches, MARGIN, Verdict, adjusted};
 use crate::truth::n_trials;
 use crate::{mean, normal};
 
@@ -107,7 +107,7 @@ fn of_what_is_discovered_among_many_points_little_is_false() {
     let false_share = |random: &mut Rand64| {
         let changes = (0..100).map(|point| if point < 20 { 1.12 } else { 1.0 });
         let p: Vec<f64> =
-            changes.map(|change| launches(change, random).difference().unwrap().p).collect();
+            changes.map(|change| launches(change, random).difference().unwrap().p(0.0)).collect();
         let discovered: Vec<usize> =
             adjusted(&p).iter().enumerate().filter(|(_, q)| **q <= 0.05).map(|(i, _)| i).collect();
         let n_false = discovered.iter().filter(|point| **point >= 20).count();
@@ -116,4 +116,20 @@ fn of_what_is_discovered_among_many_points_little_is_false() {
     let shares: Vec<f64> = (0..n_trials(N_TRIALS) / 5).map(|_| false_share(&mut random)).collect();
     let found = mean(&shares);
     assert!(found <= 0.05, "{found} of all discoveries are false");
+}
+
+#[test]
+fn among_many_changes_just_at_the_margin_few_comparisons_call_any_slower() {
+    let mut random = Rand64::new(5);
+    let finds_any = |_: &u32| {
+        let found: Vec<_> = (0..100)
+            .map(|_| launches(1.0 + MARGIN, &mut random).difference().expect("there are launches"))
+            .collect();
+        let q = adjusted(&found.iter().map(|of| of.p_slower(MARGIN)).collect::<Vec<_>>());
+        let mut all = found.iter().zip(q);
+        all.any(|(of, q)| of.verdict(MARGIN) == Verdict::Slower && q <= FALSE_SHARE)
+    };
+    let n_trials = n_trials(N_TRIALS) / 5;
+    let found = (0..n_trials).filter(finds_any).count() as f64 / f64::from(n_trials);
+    assert!(found <= 0.10, "{found} of all comparisons");
 }
