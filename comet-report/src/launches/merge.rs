@@ -1,6 +1,9 @@
 //! One point of what several launches found for it: medians, intervals from one to the next, and the
 //! samples of all.
 
+use std::num::Saturating;
+use std::ops::Add;
+
 use comet_core::event::LineTimes;
 use comet_stats::{Interval, median};
 
@@ -131,9 +134,9 @@ fn numbers(all: &[&Measured]) -> Measured {
     let of_bytes = numbers.rate.iter_mut().map(|rate| &mut rate.bytes_per_s);
     let others = numbers.rates.iter_mut().filter_map(|rate| rate.value.as_mut());
     of_bytes.chain(others).for_each(|rate| *rate *= ratio);
-    merged.reps.n = all.iter().map(|of| of.reps.n).sum();
-    merged.reps.warmup = all.iter().map(|of| of.reps.warmup).sum();
-    merged.reps.rounds = all.iter().map(|of| of.reps.rounds).sum();
+    merged.reps.n = total(all.iter().map(|of| of.reps.n));
+    merged.reps.warmup = total(all.iter().map(|of| of.reps.warmup));
+    merged.reps.rounds = total(all.iter().map(|of| of.reps.rounds));
     merged.ranks_ns = ranks_ns(all);
     merged.quality = quality(all, interval);
     merged.samples = samples(all);
@@ -159,7 +162,7 @@ fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
         median(&all.iter().map(|of| value(of)).collect::<Option<Vec<_>>>()?)
     };
     (!all.is_empty()).then(|| Summary {
-        n: all.iter().map(|of| of.n).sum(),
+        n: total(all.iter().map(|of| of.n)),
         min: of(|s| s.min),
         p10: of_some(|s| s.p10),
         p25: of(|s| s.p25),
@@ -199,7 +202,7 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         of_each.iter().filter_map(|quality| flag(quality)).reduce(|a, b| a || b)
     };
     let sum = |count: fn(&Quality) -> Option<u64>| {
-        of_each.iter().map(|quality| count(quality)).sum::<Option<u64>>()
+        Some(total(of_each.iter().map(|quality| count(quality)).collect::<Option<Vec<_>>>()?))
     };
     let summaries = |of: fn(&Quality) -> Option<&Summary>| {
         let all: Vec<&Summary> =
@@ -211,9 +214,15 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         .map(|quality| quality.line_ns.clone())
         .collect::<Option<Vec<_>>>()
         .map(|of_launches| of_launches.concat());
-    let n_samples = of_each.iter().map(|quality| quality.slice_lengths.iter().sum::<usize>());
-    let starts = n_samples.scan(0, |sum, n| Some(std::mem::replace(sum, *sum + n)));
-    let invalid = of_each.iter().zip(starts);
+    let disturbed: Option<Vec<u32>> = of_each.iter().map(|of| of.disturbed_slices).collect();
+    let n_samples = of_each.iter().map(|of| total(of.slice_lengths.iter().copied()));
+    let starts =
+        n_samples.scan(0, |sum: &mut usize, n| Some(std::mem::replace(sum, sum.saturating_add(n))));
+    let later = |(of, start): (&&Quality, usize)| {
+        let indices = of.invalid.iter().map(|index| start.saturating_add(*index));
+        indices.collect::<Vec<_>>()
+    };
+    let invalid = of_each.iter().zip(starts).flat_map(later).collect();
     Some(Quality {
         slice_medians_ns: of_each.iter().flat_map(|q| &q.slice_medians_ns).copied().collect(),
         slice_lengths: of_each.iter().flat_map(|q| &q.slice_lengths).copied().collect(),
@@ -223,7 +232,7 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         converged: None,
         warm_up_ns: None,
         is_steady: of_each.iter().all(|quality| quality.is_steady),
-        invalid: invalid.flat_map(|(q, start)| q.invalid.iter().map(move |i| start + i)).collect(),
+        invalid,
         start_skew_ns: summaries(|q| q.start_skew_ns.as_ref()),
         autocorrelation_samples: None,
         regime_ratio: None,
@@ -231,10 +240,10 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         has_regimes: any(|q| q.has_regimes),
         drifts: any(|q| q.drifts),
         is_bimodal: any(|q| Some(q.is_bimodal)) == Some(true),
-        n_mild_outliers: of_each.iter().map(|quality| quality.n_mild_outliers).sum(),
-        n_severe_outliers: of_each.iter().map(|quality| quality.n_severe_outliers).sum(),
+        n_mild_outliers: total(of_each.iter().map(|of| of.n_mild_outliers)),
+        n_severe_outliers: total(of_each.iter().map(|of| of.n_severe_outliers)),
         involuntary_switches: sum(|q| q.involuntary_switches),
-        disturbed_slices: of_each.iter().map(|quality| quality.disturbed_slices).sum(),
+        disturbed_slices: disturbed.map(total),
         page_faults: sum(|q| q.page_faults),
         major_faults: sum(|q| q.major_faults),
         cores_moved: line_ns.clone().map(|readings_ns| LineTimes { readings_ns }.differ()),
@@ -242,6 +251,14 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         overhead_ns: of_each[0].overhead_ns.clone(),
         rank_samples_ns: summaries(|q| q.rank_samples_ns.as_ref()),
     })
+}
+
+/// The sum of `counts`, or the largest number where a file has more.
+fn total<N: Default>(counts: impl IntoIterator<Item = N>) -> N
+where
+    Saturating<N>: Add<Output = Saturating<N>>,
+{
+    counts.into_iter().map(Saturating).fold(Saturating(N::default()), Add::add).0
 }
 
 /// The intervals `of_launch` as if they held as many operations as those of the `first` launch: each
@@ -260,7 +277,7 @@ fn samples(all: &[&Measured]) -> Option<Samples> {
         return None;
     }
     let data = lists(all, |of| Some(of_equal_length(&of.samples.as_ref()?.data, of, all[0])))?;
-    let n_samples = of_each.iter().map(|samples| samples.shape[1]).sum();
+    let n_samples = total(of_each.iter().map(|samples| samples.shape[1]));
     Some(Samples { shape: [first.shape[0], n_samples], data, ..first.clone() })
 }
 

@@ -31,6 +31,28 @@ fn line(record: &Record) -> String {
 }
 
 #[test]
+fn counts_beyond_all_numbers_are_the_largest() {
+    let mut all = [of_launch(1, 8, 1.0), of_launch(2, 8, 1.0)];
+    for point in &mut all {
+        let measured = point.measured_mut().unwrap();
+        (measured.reps.n, measured.reps.warmup, measured.reps.rounds) =
+            (usize::MAX, u32::MAX, u32::MAX);
+        measured.numbers.time_ns.n = usize::MAX;
+        let samples = measured.samples.as_mut().unwrap();
+        (samples.shape, samples.data) = ([0, usize::MAX], Vec::new());
+        let quality = measured.quality.as_mut().unwrap();
+        (quality.slice_lengths, quality.invalid) = (vec![usize::MAX; 2], vec![usize::MAX]);
+        (quality.n_mild_outliers, quality.n_severe_outliers) = (usize::MAX, usize::MAX);
+        (quality.disturbed_slices, quality.page_faults) = (Some(u32::MAX), Some(u64::MAX));
+    }
+    let found = merged(&all);
+    let measured = found[0].measured().unwrap();
+    assert_eq!((measured.reps.n, measured.reps.rounds), (usize::MAX, u32::MAX));
+    let quality = measured.quality.as_ref().unwrap();
+    assert_eq!((quality.n_mild_outliers, quality.page_faults), (usize::MAX, Some(u64::MAX)));
+}
+
+#[test]
 fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances() {
     let all = [(1, 1.0), (2, 1.2), (3, 0.9)];
     let all: Vec<Point> =
