@@ -29,7 +29,7 @@ mod sources;
 mod thesis;
 
 pub(crate) use curve::evenly;
-pub(crate) use samples::WORST;
+pub(crate) use samples::{WORST, values_ns};
 
 use crate::models::{self, Fitted};
 use crate::plot::{Body, Figure};

@@ -162,7 +162,7 @@ fn varies(point: &Point) -> bool {
 
 /// The values of `point` for one operation, in time order, without those that make none; `None` if
 /// the record does not hold what its definition needs.
-pub(super) fn values_ns(point: &Point) -> Option<Vec<f64>> {
+pub(crate) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let measured = point.measured()?;
     let definition = Definition::find(&measured.numbers.value.definition)?;
     let [inner, divisor] = [measured.reps.inner, measured.numbers.value.divisor].map(u64::from);

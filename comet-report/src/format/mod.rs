@@ -17,7 +17,7 @@ mod table;
 
 pub use imb::{LENGTHS_LABEL, ROWS_LABEL};
 pub use osu::{COLUMNS_LABEL, NO_MESSAGE_RATE, VARIED, WINDOWS, is_percentile};
-pub(crate) use skampi::{COUNT, ERROR_NS, MARKS as SKAMPI_MARKS, NODE_NS};
+pub(crate) use skampi::{COUNT, ERROR_NS, MARKS as SKAMPI_MARKS, MISSING, NODE_NS};
 pub use table::{Look, for_terminal as table_for_terminal};
 pub(crate) use table::{has_changed, is_unsteady, misses_target};
 

@@ -7,8 +7,9 @@
 //!   # duration = 0.02 sec
 //! ```
 //!
-//! A row has the values of the loops, the length of a message in bytes, the time in us, its standard
-//! error, the number of samples, and the time of each node. What varies within a result is what the
+//! A row has the values of the loops, the length of a message in bytes, the time in us, the standard error
+//! of the mean of the middle half (`---` where the record has neither it nor the samples), the number of
+//! samples, and the time of each node. What varies within a result is what the
 //! run was asked to vary; anything else begins another result. Its name is that of the entry of a
 //! suite file, or else that of the kernel there (`Pingpong_Send_Recv`) or here.
 //!
@@ -18,8 +19,10 @@
 use std::io::Write;
 
 use comet_core::collective::Element;
+use comet_stats::Trimmed;
 
 use super::foreign::{REPETITIONS, figure, procs, whole};
+use crate::figures::values_ns;
 use crate::record::{End, Failure, Name, Param, Point, Quote, RANKS, Record, Run};
 use crate::sink::{RecordSink, Stream};
 use crate::words;
@@ -34,6 +37,10 @@ pub(crate) const ERROR_NS: &str = "standard_error_ns";
 pub(crate) const NODE_NS: &str = "node_ns_";
 /// Start of the line that opens a result, and of that which closes it.
 pub(crate) const MARKS: [&str; 2] = ["# begin result ", "# end result "];
+/// Word of a number that there is none of.
+pub(crate) const MISSING: &str = "---";
+/// Share of the samples that is cut off at either end.
+const CUT: f64 = 0.25;
 /// Start of the aliases of kernels.
 const PREFIX: &str = "SKaMPI:";
 
@@ -197,16 +204,14 @@ fn row(point: &Point, varied: &[(String, u64)]) -> String {
     let lead = if loops.is_empty() { bytes } else { format!("{loops} {bytes}") };
     let time = us(point.quoted_ns().unwrap_or(0.0));
     let nodes: String = nodes_ns(point).into_iter().map(us).collect();
-    format!("{lead}{time}{} {:8}{nodes}\n", us(error_ns(point)), n_samples(point))
+    let error = error_ns(point).map_or_else(|| format!(" {MISSING:>9}"), us);
+    format!("{lead}{time}{error} {:8}{nodes}\n", n_samples(point))
 }
 
-/// The standard error of the mean of the samples; 0 of one.
-fn error_ns(point: &Point) -> f64 {
-    let of_samples = || {
-        let time_ns = point.time_ns()?;
-        Some(time_ns.stddev? / (time_ns.n as f64).sqrt())
-    };
-    figure(point, ERROR_NS).or_else(of_samples).unwrap_or(0.0)
+/// The standard error of the mean of the middle half, by which `--rules skampi` stop; `None` of one sample.
+fn error_ns(point: &Point) -> Option<f64> {
+    let of_samples = || Trimmed::of(&values_ns(point)?, CUT)?.standard_error;
+    figure(point, ERROR_NS).or_else(of_samples)
 }
 
 fn n_samples(point: &Point) -> u64 {
@@ -221,4 +226,32 @@ fn nodes_ns(point: &Point) -> Vec<f64> {
     }
     let of_node = |number: u64| figure(point, &format!("{NODE_NS}{number}"));
     (0..procs(point).unwrap_or(0)).map_while(of_node).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::{self, render};
+    use crate::record::{Measured, Record};
+
+    #[test]
+    fn the_error_is_that_of_the_middle_half_of_the_samples() {
+        let error = |change: &dyn Fn(&mut Measured)| {
+            let mut point = fixture::collectives("allgather", 4).remove(1);
+            change(point.measured_mut().unwrap());
+            let text = render("skampi", &[Record::Point(Box::new(point))]);
+            let row = text.lines().find(|line| line.starts_with("count=")).unwrap();
+            // Behind the last loop stand its value, the bytes and the time.
+            let numbers = row.rsplit_once("= ").unwrap().1;
+            numbers.split_whitespace().nth(3).unwrap().to_owned()
+        };
+        // Samples of 10 operations of 1 to 8 us: Winsorised 3, 3, 3, 4, 5, 6, 6, 6, whose variance is 2.
+        let eight = |of: &mut Measured| {
+            let samples = of.samples.as_mut().unwrap();
+            (samples.shape, samples.data) = ([1, 8], (1..=8).map(|i| 10_000 * i).collect());
+            of.starts_ns = Some((0..8).map(|i| 100_000 * i).collect());
+        };
+        assert_eq!(error(&eight), "1.0");
+        assert_eq!(error(&|_| ()), "---", "one sample");
+        assert_eq!(error(&|of| of.samples = None), "---", "stripped");
+    }
 }

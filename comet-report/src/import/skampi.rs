@@ -5,7 +5,7 @@ use comet_core::kernel::Class;
 
 use super::{ImportError, RANKS, SKAMPI, Surroundings, printed, require_measured, single};
 use crate::format::foreign::REPETITIONS;
-use crate::format::{COUNT, ERROR_NS, NODE_NS, SKAMPI_MARKS as MARKS};
+use crate::format::{COUNT, ERROR_NS, MISSING, NODE_NS, SKAMPI_MARKS as MARKS};
 use crate::record::{
     Check, CheckStatus, Derived, Numbers, Outcome, Param, Params, Point, Quote, RankStat, Value,
 };
@@ -50,7 +50,8 @@ struct Row {
     loops: Vec<(String, u64)>,
     length_bytes: u64,
     time_ns: f64,
-    error_ns: f64,
+    /// `None` where the program printed none.
+    error_ns: Option<f64>,
     n_samples: f64,
     nodes_ns: Vec<f64>,
 }
@@ -68,18 +69,12 @@ impl Row {
         }
         let numbers: Vec<&str> = words.collect();
         require_measured(&numbers)?;
-        let number = |word: &&str| {
-            word.parse::<f64>()
-                .ok()
-                .filter(|number| number.is_finite())
-                .ok_or_else(|| format!("'{word}' is no number (correct the row)"))
-        };
-        let all: Vec<f64> = numbers.iter().map(number).collect::<Result<_, _>>()?;
-        let [_, time_us, error_us, n_samples, nodes_us @ ..] = &all[..] else {
+        let ns = |word: &&str| number(word).map(|us| us * 1e3);
+        let [_, time_us, error_us, n_samples, nodes_us @ ..] = &numbers[..] else {
             return Err(format!(
                 "there are {} numbers, expected bytes, time, error and number of samples (is the row cut \
                  off?)",
-                all.len()
+                numbers.len()
             ));
         };
         let length_bytes = numbers[0].parse().map_err(|_| {
@@ -88,14 +83,13 @@ impl Row {
                 numbers[0]
             )
         })?;
-        let ns = |us: &f64| us * 1e3;
         Ok(Self {
             loops,
             length_bytes,
-            time_ns: ns(time_us),
-            error_ns: ns(error_us),
-            n_samples: *n_samples,
-            nodes_ns: nodes_us.iter().map(ns).collect(),
+            time_ns: ns(time_us)?,
+            error_ns: Some(error_us).filter(|word| **word != MISSING).map(ns).transpose()?,
+            n_samples: number(n_samples)?,
+            nodes_ns: nodes_us.iter().map(ns).collect::<Result<_, _>>()?,
         })
     }
 
@@ -162,10 +156,13 @@ impl Row {
         let nodes = self.nodes_ns.iter().enumerate();
         let node =
             |(number, ns): (usize, &f64)| printed(&format!("{NODE_NS}{number}"), "node", *ns);
-        let own = [
-            printed(ERROR_NS, "standard error", self.error_ns),
-            printed(REPETITIONS, "number of samples", self.n_samples),
-        ];
-        own.into_iter().chain(nodes.map(node)).collect()
+        let error = self.error_ns.map(|ns| printed(ERROR_NS, "standard error", ns));
+        let own = [printed(REPETITIONS, "number of samples", self.n_samples)];
+        error.into_iter().chain(own).chain(nodes.map(node)).collect()
     }
+}
+
+fn number(word: &str) -> Result<f64, String> {
+    let number = word.parse().ok().filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| format!("'{word}' is no number (correct the row)"))
 }

@@ -259,6 +259,14 @@ fn skampi_comes_back_row_by_row() {
 }
 
 #[test]
+fn an_error_that_skampi_did_not_print_is_missing() {
+    let text = "# begin result \"x\"\ncount= 1  4  0.8  ---  1  0.8  0.8\n# end result \"x\"\n";
+    let records = of_skampi(text).unwrap();
+    let again = fixture::render("skampi", &records);
+    assert!(again.contains("count= 1        4       0.8       ---        1 "), "{again}");
+}
+
+#[test]
 fn rows_of_skampi_that_cannot_be_are_refused() {
     let check = |row: &str, expected: &str| {
         let text = format!("# begin result \"x\"\n{row}\n# end result \"x\"\n");
@@ -269,6 +277,7 @@ fn rows_of_skampi_that_cannot_be_are_refused() {
     check("count= a  4 0.8 0.0 16", "line 2: 'a' is no value of count=");
     check("count= 1  4 x 0.0 16", "line 2: 'x' is no number");
     check("count= 1  4 -1 0.0 16", "line 2: '-1' was not measured");
+    check("count= 1  4 --- 0.0 16", "line 2: '---' is no number");
     check("count= 1  4.5 1 0.0 16", "line 2: '4.5' is no length in bytes");
     check("count= 1  4 0.8 0.0 16", "the text does not say on how many ranks x ran");
     assert!(of_skampi("").is_err());
