@@ -5,6 +5,9 @@ use std::f64::consts::SQRT_2;
 
 use super::functions::DATATYPES;
 
+/// The most values of a loop that are written one by one.
+const MAX_VALUES: usize = 10_000;
+
 /// A word of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -119,33 +122,55 @@ impl Counts {
 
 impl Range {
     fn sweep(&self, scale: f64, open: f64) -> Result<String, String> {
-        let from = whole(self.from * scale);
         let to = match &self.to {
             None => whole(open),
             Some(to @ (Counts::One(_) | Counts::Max)) => to.sweep(scale, open)?,
             Some(_) => return Err("a loop that ends where another one is".into()),
         };
+        let last: Option<f64> = to.parse().ok();
+        if last.is_some_and(|last| !last.is_finite()) {
+            return Err("a loop without an end".into());
+        }
+        let from = whole(self.from * scale);
+        let is_whole = |number: f64| number.fract() == 0.0;
+        let is_backward = last.is_some_and(|last| self.from * scale > last);
         match self.step {
-            Step::Add(step) if step * scale <= 1.0 => Ok(format!("{from}..{to}")),
-            Step::Add(step) => Ok(format!("{from}..{to}+{}", whole(step * scale))),
-            Step::Times(factor) if (factor - SQRT_2).abs() < 1e-3 => {
+            _ if is_backward || !is_whole(self.from) => self.written(scale, last),
+            Step::Add(1.0) if scale <= 1.0 => Ok(format!("{from}..{to}")),
+            Step::Add(step) if step >= 1.0 && is_whole(step) => {
+                Ok(format!("{from}..{to}+{}", whole(step * scale)))
+            }
+            Step::Times(factor) if (factor - SQRT_2).abs() < 1e-3 && self.from > 0.0 => {
                 Ok(format!("{from}..{to}*sqrt2"))
             }
-            Step::Times(factor) if factor >= 2.0 && factor.fract() == 0.0 => {
+            Step::Times(factor) if factor >= 2.0 && is_whole(factor) && self.from > 0.0 => {
                 Ok(format!("{from}..{to}*{factor}"))
             }
-            // No sweep has such a factor: each value is written.
-            Step::Times(factor) if factor > 1.0 => {
-                let most: f64 =
-                    to.parse().map_err(|_| "a factor that is no whole number".to_owned())?;
-                let values = std::iter::successors(Some(self.from), |value| Some(value * factor));
-                let values = values.map(|value| value.round() * scale);
-                let mut values: Vec<f64> = values.take_while(|value| *value <= most).collect();
+            _ => self.written(scale, last),
+        }
+    }
+
+    /// Each value, times `scale`, up or down to `last`; `None`: to the number of ranks.
+    fn written(&self, scale: f64, last: Option<f64>) -> Result<String, String> {
+        let last = last.ok_or("a loop to the number of ranks in steps that no sweep has")?;
+        let next = |value: &f64| match self.step {
+            Step::Add(step) => value + step,
+            Step::Times(factor) => value * factor,
+        };
+        let falls = next(&self.from) < self.from;
+        let values = std::iter::successors(Some(self.from), |value| Some(next(value)));
+        let values = values.map(|value| value.round() * scale).take(MAX_VALUES + 1);
+        let is_within = |value: &f64| if falls { *value >= last } else { *value <= last };
+        let mut values: Vec<f64> = values.take_while(is_within).collect();
+        match &values[..] {
+            [] => Err("a loop without a value".into()),
+            [.., value] if *value < 0.0 => Err(format!("a loop to {value}, which is below 0")),
+            _ if values.len() > MAX_VALUES => {
+                Err(format!("a loop with more than {MAX_VALUES} values, or that never ends"))
+            }
+            _ => {
                 values.dedup();
                 Ok(Vec::from_iter(values.into_iter().map(whole)).join(","))
-            }
-            Step::Times(factor) => {
-                Err(format!("a loop with the factor {factor}, which never ends"))
             }
         }
     }

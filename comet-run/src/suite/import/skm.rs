@@ -1,8 +1,10 @@
 //! Parameter files of the first `SKaMPI`: a preamble of `@KEY value`, then suites, each a name and
 //! `{ key = value; }`.
 
+use std::f64::consts::SQRT_2;
 use std::path::Path;
 
+use super::expression::{Counts, Range, Step};
 use super::functions::Function;
 use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
@@ -20,11 +22,13 @@ const OPEN: [&str; 2] = ["Default_Value", "Invalid_Value"];
 /// Message length where none is given, in bytes.
 const LENGTH_BYTES: &str = "256";
 /// The longest one.
-const MAX_BYTES: &str = "4Mi";
+const MAX_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
+/// Word of an end that is as large as can be.
+const MAX: &str = "Max_Value";
 /// Axis of the pieces of the work of a master.
 const CHUNKS: &str = "chunks";
 /// The most of them.
-const MAX_CHUNKS: &str = "64";
+const MAX_CHUNKS: f64 = 64.0;
 
 /// The entries of the file `path`.
 pub(super) fn import(path: &Path) -> anyhow::Result<Imported> {
@@ -122,10 +126,11 @@ impl Suite {
             );
             return;
         };
-        let Some(mut keys) = self.sweeps(&function) else {
-            let variation = self.value("Variation").unwrap_or_default();
-            imported.note(file, self.line, format_args!("{}: variation {variation}", self.id));
-            return;
+        let mut keys = match self.sweeps(&function) {
+            Ok(keys) => keys,
+            Err(reason) => {
+                return imported.note(file, self.line, format_args!("{}: {reason}", self.id));
+            }
         };
         if !function.has_length() {
             keys.retain(|(key, _)| *key != "length_bytes");
@@ -150,45 +155,52 @@ impl Suite {
         imported.push(Translated { id: self.id, kernel: function.info.id(), keys });
     }
 
-    /// The numbers of ranks and the lengths; `None` for a variation of another kind.
-    fn sweeps(&self, function: &Function) -> Option<Vec<(&'static str, String)>> {
+    /// The numbers of ranks and the lengths; a reason for a variation or values of another kind.
+    fn sweeps(&self, function: &Function) -> Result<Vec<(&'static str, String)>, String> {
         match self.value("Variation").unwrap_or("Length") {
             "Length" => {
-                let mut lengths = self.sweep("1", MAX_BYTES);
-                if lengths.starts_with("0..") && lengths.contains('*') {
-                    lengths = format!("0,1{}", &lengths[1..]);
-                }
+                let lengths = self.sweep(1.0, Counts::One(MAX_BYTES))?;
                 let procs = if function.is_of_pair() { "2" } else { "max" };
-                Some(vec![("procs", procs.to_owned()), ("length_bytes", lengths)])
+                Ok(vec![("procs", procs.to_owned()), ("length_bytes", lengths)])
             }
             "Chunks" if function.has(CHUNKS) => {
                 let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
-                let chunks = (CHUNKS, self.sweep("1", MAX_CHUNKS));
-                Some(vec![("procs", "max".into()), ("length_bytes", length.into()), chunks])
+                let chunks = (CHUNKS, self.sweep(1.0, Counts::One(MAX_CHUNKS))?);
+                Ok(vec![("procs", "max".into()), ("length_bytes", length.into()), chunks])
             }
             "Nodes" => {
                 let length = self.value("Default_Message_length").unwrap_or(LENGTH_BYTES);
-                Some(vec![("procs", self.sweep("2", "max")), ("length_bytes", length.to_owned())])
+                let procs = self.sweep(2.0, Counts::Max)?;
+                Ok(vec![("procs", procs), ("length_bytes", length.to_owned())])
             }
-            _ => None,
+            other => Err(format!("variation {other}")),
         }
     }
 
     /// The values of what varies, from `least` to `most` where the file leaves that open.
-    fn sweep(&self, least: &str, most: &str) -> String {
-        let word = |key, default: &str| match self.value(key) {
-            Some("Max_Value") => most.to_owned(),
-            Some(value) => value.to_owned(),
-            None => default.to_owned(),
+    fn sweep(&self, least: f64, most: Counts) -> Result<String, String> {
+        let number = |key| {
+            let number = self.value(key).map(|word| {
+                word.parse().map_err(|_| format!("{key} = {word}, which is no number"))
+            });
+            number.transpose()
         };
-        let (from, to) = (word("Start_Argument", least), word("End_Argument", most));
+        let from: f64 = number("Start_Argument")?.unwrap_or(least);
+        let to = match self.value("End_Argument") {
+            Some(MAX) => most,
+            _ => number("End_Argument")?.map_or(most, Counts::One),
+        };
+        let step = number("Stepwidth")?;
         let is_log = self.value("Scale").is_some_and(|scale| scale.contains("log"));
-        let step: f64 = self.value("Stepwidth").and_then(|step| step.parse().ok()).unwrap_or(0.0);
-        match (is_log, step) {
-            (true, step) if (step - 2.0).abs() < 1e-9 => format!("{from}..{to}*2"),
-            (true, _) => format!("{from}..{to}*sqrt2"),
-            (false, step) if step > 1.0 => format!("{from}..{to}+{step:.0}"),
-            (false, _) => format!("{from}..{to}"),
-        }
+        let step = match is_log {
+            true => Step::Times(step.unwrap_or(SQRT_2)),
+            false => Step::Add(step.unwrap_or(1.0)),
+        };
+        // No factor leads on from 0.
+        let has_zero = is_log && from == 0.0;
+        let from = if has_zero { 1.0 } else { from };
+        let range = Range { from, to: Some(to), step, multiple_of: None };
+        let values = Counts::Range(Box::new(range)).sweep(1.0, f64::INFINITY)?;
+        Ok(if has_zero { format!("0,{values}") } else { values })
     }
 }

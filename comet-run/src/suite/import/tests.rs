@@ -257,7 +257,7 @@ fn a_parameter_file_becomes_entries() {
     assert_eq!(
         entries,
         [
-            "MPI_Bcast-length: imb/bcast length_bytes=0,1..4Mi*sqrt2 procs=max",
+            "MPI_Bcast-length: imb/bcast length_bytes=0,1..4194304*sqrt2 procs=max",
             "gatherv: skampi/gatherv_isend_irecv length_bytes=128 procs=2..max",
             "worker: skampi/master_worker_recv_any chunks=1..64 length_bytes=256 procs=max",
         ]
@@ -279,6 +279,67 @@ fn a_parameter_file_becomes_entries() {
         "a.skm:19: Cut_Quantile = 0.1, which the rules decide",
         "a.skm:25: bcast: variation Chunks",
         "a.skm:26: type 29 of type, for which no kernel stands",
+    ];
+    assert_eq!(found.notes, notes);
+}
+
+#[test]
+fn loops_whose_steps_no_sweep_has_are_written_or_named() {
+    let loops = [
+        "64 to 16 step -16",
+        "1 to 8 step 1.5",
+        "0 to 8 step *2",
+        "1 to 2 step 0",
+        "8 to 4",
+        "2 to -2 step -1",
+    ];
+    let measured =
+        |of: &str| format!("for n = {of} do measure comm(4) : Bcast(n, MPI_CHAR, 0) od\n");
+    let text = format!("switch_buffer_cycling_off() {}", loops.map(measured).concat());
+    let (found, entries) = imported("l.ski", &text);
+    assert_eq!(
+        entries,
+        [
+            "Bcast: imb/bcast length_bytes=64,48,32,16 procs=4",
+            "Bcast-2: imb/bcast length_bytes=1,3,4,6,7 procs=4",
+        ]
+    );
+    let notes = [
+        "l.ski:3: Bcast: a loop with more than 10000 values, or that never ends",
+        "l.ski:4: Bcast: a loop with more than 10000 values, or that never ends",
+        "l.ski:5: Bcast: a loop without a value",
+        "l.ski:6: Bcast: a loop to -2, which is below 0",
+    ];
+    assert_eq!(found.notes, notes);
+
+    let steps = [
+        ("log", "4"),
+        ("log", "1.4143"),
+        ("log", "1.5"),
+        ("linear", "0.5"),
+        ("linear", "3"),
+        ("log", "1"),
+        ("log", "two"),
+    ];
+    let suite = |(scale, step): (&str, &str)| {
+        format!(
+            "{scale}{step} {{ Type = 17; Scale = Fixed_{scale}; End_Argument = 8; Stepwidth = {step}; }}\n"
+        )
+    };
+    let (found, entries) = imported("l.skm", &steps.map(suite).concat());
+    assert_eq!(
+        entries,
+        [
+            "log4: imb/bcast length_bytes=1..8*4 procs=max",
+            "log1.4143: imb/bcast length_bytes=1..8*sqrt2 procs=max",
+            "log1.5: imb/bcast length_bytes=1,2,3,5,8 procs=max",
+            "linear0.5: imb/bcast length_bytes=1,2,3,4,5,6,7,8 procs=max",
+            "linear3: imb/bcast length_bytes=1..8+3 procs=max",
+        ]
+    );
+    let notes = [
+        "l.skm:6: log1: a loop with more than 10000 values, or that never ends",
+        "l.skm:7: logtwo: Stepwidth = two, which is no number",
     ];
     assert_eq!(found.notes, notes);
 }
