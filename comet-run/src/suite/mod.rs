@@ -76,6 +76,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Name of the run, which no other one of the suite has.
+    pub(crate) fn name(&self) -> String {
+        let varied = self.varied.as_ref().map(|axis| format!(", varied: {axis}"));
+        self.id.clone() + &varied.unwrap_or_default()
+    }
+
     /// `error` about the entry, with the line that it is about.
     pub(crate) fn explain(&self, error: &anyhow::Error) -> anyhow::Error {
         let text = format!("{error:#}");
@@ -136,15 +142,18 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
         reader.keys.given(flags).map_err(|error| exit::usage(keys::sentence(&error, "")))?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut written = Vec::new();
-    let mut ids: BTreeMap<String, Place> = BTreeMap::new();
+    let mut names: BTreeMap<String, Place> = BTreeMap::new();
     for raw in std::mem::take(&mut reader.raw) {
         let (of_entry, own) = reader.lower(&suite, raw, flags, &given)?;
         written.extend(own);
         let Some(Entry { id, place, args, .. }) = of_entry.first() else { continue };
-        if let Some(other) = ids.insert(id.clone(), place.clone()) {
-            return Err(place.refuse(format_args!(
-                "'{id}' is the id of the entry in {other} too (give it another: id = \"NAME\")"
-            )));
+        let own = of_entry.iter().map(Entry::name).chain([id.clone()]);
+        for name in own.collect::<BTreeSet<_>>() {
+            if let Some(other) = names.insert(name.clone(), place.clone()) {
+                return Err(place.refuse(format_args!(
+                    "'{name}' is a name of the entry in {other} too (give it another: id = \"NAME\")"
+                )));
+            }
         }
         if let Some(first) = entries.first() {
             require_one_job(&first.args, args).map_err(|reason| place.refuse(reason))?;

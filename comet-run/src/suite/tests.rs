@@ -271,7 +271,13 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "twice",
         "[[measure]]\nkernel = 'echo'\n[[measure]]\nkernel = 'echo'\n",
-        "a.toml:3: 'echo' is the id of the entry in a.toml:1 too (give it another: id = \"NAME\")",
+        "a.toml:3: 'echo' is a name of the entry in a.toml:1 too (give it another: id = \"NAME\")",
+    ),
+    (
+        "varied",
+        "[[measure]]\nid = 'a'\nkernel = 'imb/bcast'\nvary = 'one'\nlength_bytes = [8, 64]\nalgorithm = ['ring', \
+         'linear']\n[[measure]]\nid = 'a, varied: length_bytes'\nkernel = 'echo'\n",
+        "a.toml:7: 'a, varied: length_bytes' is a name of the entry in a.toml:1 too (give it another: id",
     ),
     (
         "job",

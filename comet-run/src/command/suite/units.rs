@@ -68,9 +68,7 @@ struct Unit {
 fn units(suite: &Suite, planned: Vec<Planned>) -> Vec<Unit> {
     let tasks = planned.into_iter().enumerate();
     let units = tasks.flat_map(|(task, Planned { prepared, settings })| {
-        let entry = &suite.entries[task];
-        let varied = entry.varied.iter().map(|axis| format!(", varied: {axis}"));
-        let name = varied.fold(entry.id.clone(), |name, varied| name + &varied);
+        let name = suite.entries[task].name();
         prepared.into_iter().map(move |prepared| Unit {
             name: format!("{name}, {}", ranks(prepared.topology.n_ranks())),
             task,
