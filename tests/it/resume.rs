@@ -321,3 +321,19 @@ fn a_command_is_started_again_while_units_are_left() {
     refused("sh -c 'exit 77' {comet}", 5, "ended with exit status: 77 before it began a unit");
     assert_eq!(folder.names(), ["a.toml", "once.sh", "r.jsonl"]);
 }
+
+/// An attempt that a signal has stopped says nothing about starts after it.
+#[test]
+fn a_command_is_started_again_behind_a_unit_that_was_stopped_before() {
+    let folder = Folder::new();
+    folder.write("long.toml", LONG);
+    let running = at_the_long_unit(&folder, "");
+    send("INT", running.pid());
+    running.wait().code(130);
+    assert!(steps(&folder).last().expect("a step").ends_with("stopped"));
+    folder.write("count.sh", "echo >> starts\nexit 1\n");
+    let mut command = folder.command("suite run long.toml -o r.jsonl --attempts 2 --launch");
+    command.arg("sh count.sh {comet}");
+    Running::new(command).wait().code(5).notes("ended with exit status: 1 before it began a unit");
+    assert_eq!(folder.read("starts").lines().count(), 2);
+}

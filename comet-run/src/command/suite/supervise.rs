@@ -62,10 +62,10 @@ pub(super) fn supervise(
         };
         let Journal { n_steps, last, .. } = journal(&out)?;
         let code = status.code().and_then(|code| u8::try_from(code).ok());
-        if last == Some(UnitState::Stopped) {
+        let has_moved = n_steps > n_before;
+        if has_moved && last == Some(UnitState::Stopped) {
             return Ok(code.unwrap_or(exit::PARTIAL));
         }
-        let has_moved = n_steps > n_before;
         let is_cut_off = has_moved && last == Some(UnitState::Begun);
         if let Some(code) = code.filter(|code| OF_AN_END.contains(code) && !is_cut_off) {
             return Ok(code);
