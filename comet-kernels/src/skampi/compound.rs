@@ -28,7 +28,10 @@
 //! **Caution**: reduce and bcast are the calls of the transport; `imb/allreduce` with the
 //! algorithm reduce_bcast, and `osu/reduce_scatter` with reduce_scatterv, are the same by
 //! messages of a binomial tree. A gather by blocked receives takes messages in the order of their
-//! ranks, whichever arrives first; the gather of a library copies the part of its root too.
+//! ranks, whichever arrives first; the gather of a library copies the part of its root too. In
+//! reduce_scatterv SKaMPI 5 scatters into the buffer that the next repetition reduces from, so that
+//! with the same buffers kept its root reads lines that another core has just written: 20.0 us at
+//! 64 KiB over Open MPI on 2 ranks, and 14.8 us here, where input and output are apart.
 
 use comet_core::collective::data::{compare, fill};
 use comet_core::collective::{Collective, Kind, Parts, Prepared};
