@@ -55,7 +55,7 @@ pub struct Details {
 }
 
 impl Details {
-    /// What was attempted and what went wrong, without rank, peer and numbers.
+    /// The attempt and its failure in words, without rank, peer and numbers.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -106,7 +106,7 @@ struct Own {
     rank: Rank,
     /// Number of the messages to each rank with each tag; unblocked collectives have one.
     n_sent: RefCell<HashMap<(Rank, Tag), usize>>,
-    /// Whether a message of this rank arrives changed.
+    /// True once a message of this rank has been changed.
     has_corrupted: Cell<bool>,
     /// Addresses at which messages were received.
     received_at: RefCell<HashSet<usize>>,
@@ -365,7 +365,7 @@ impl<'env> Pending<Local> for LocalRecv<'env> {
 }
 
 impl Local {
-    /// Whether a message of this rank arrives changed, after [`run_corrupting`].
+    /// True if a message of this rank arrives changed, after [`run_corrupting`].
     pub fn has_corrupted(&self) -> bool {
         self.own.has_corrupted.get()
     }

@@ -48,7 +48,7 @@ pub struct Number {
     pub kind: Kind,
 }
 
-/// What runs have in common that are one history.
+/// Facts that the runs of one history have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// MPI library without its version, or backend.

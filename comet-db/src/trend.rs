@@ -20,7 +20,7 @@ const DAY_MS: i64 = 24 * 3_600_000;
 /// The most letters of a note in a figure.
 const NOTE: usize = 24;
 
-/// What one run says.
+/// Figures of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// The run.

@@ -231,7 +231,7 @@ pub(crate) struct Crossing<B> {
     /// The ranks from which messages come and to which they go, as [`Context::ring`] has them.
     peers: (Rank, Rank),
     tag: Tag,
-    /// Whether what came is sent next, so that every message is freshly written.
+    /// True if the message that came is sent next, so that every message is freshly written.
     resends: bool,
     pub(crate) message: B,
     pub(crate) buffer: B,
@@ -272,7 +272,7 @@ impl<B: DerefMut<Target = [u8]>> Crossing<B> {
         Ok(())
     }
 
-    /// What came back to where it came from, and what comes back into the message, by blocked
+    /// The message that came back to its source, and the answer into the message, by blocked
     /// calls.
     #[inline]
     pub(crate) fn cross_back<T: Transport>(&mut self, t: &T) -> Result<()> {

@@ -67,7 +67,7 @@ impl Polynomial {
         black_box(values);
     }
 
-    /// What the value at `argument(index)` is, by the sum of powers; all of its terms are exact.
+    /// The value at `argument(index)`, by the sum of powers; all of its terms are exact.
     pub(crate) fn value(self, index: usize) -> f64 {
         let x = argument(index);
         let with_power = |(c, power): (&f64, i32)| c * x.powi(power);

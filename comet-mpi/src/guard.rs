@@ -83,14 +83,14 @@ pub(crate) struct Guard<'a> {
     pub(crate) sweep: Sweep,
 }
 
-/// What the guard saw when it last looked.
+/// State of the rank when the guard last looked.
 #[derive(Clone, Copy, Debug)]
 struct Sight {
     at: Instant,
     /// Phase and wait, and since when the rank is in it.
     words: [u64; 3],
     since: Instant,
-    /// When a signal was first seen, and the CPU time that the rank had used by then, in ticks.
+    /// Time at which a signal was first seen, and the CPU time that the rank had used by then, in ticks.
     signalled: Option<(Instant, u64)>,
     /// CPU time that the rank has used since then, in ticks.
     worked: u64,

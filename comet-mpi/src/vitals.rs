@@ -231,7 +231,7 @@ impl Vitals {
         (phase.unwrap_or(Phase::GivingUp), waiting)
     }
 
-    /// What waits may last in addition to the watchdog's time.
+    /// Time that waits may last in addition to the watchdog's.
     pub(crate) fn allowance(&self) -> Duration {
         Duration::from_nanos(self.allowance_ns.load(Ordering::Relaxed))
     }

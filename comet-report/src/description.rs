@@ -41,7 +41,7 @@ pub struct RunDescription {
     pub transport: Transport,
     /// The program outside that started the ranks, if one did.
     pub launcher: Option<String>,
-    /// Where the ranks run, in rank order.
+    /// Places of the ranks, in rank order.
     pub placements: Vec<RankEntry>,
     /// Mesh and hops.
     pub topology: Topology,

@@ -185,7 +185,7 @@ fn describe(record: &mut Record, kernels: &mut BTreeMap<String, Arc<KernelFacts>
     }
 }
 
-/// What is right and wrong with a result file.
+/// Runs and problems of a result file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Validation {
     /// The runs in the file.

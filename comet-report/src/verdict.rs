@@ -30,7 +30,7 @@ pub fn verdict(run: &RunRecords) -> Option<Verdict> {
     tally.verdict(status, end.and_then(|end| end.reason.as_deref()))
 }
 
-/// What counts of a run.
+/// Counts of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     is_imported: bool,
@@ -143,7 +143,7 @@ impl Tally {
         Some(Verdict { word, reason })
     }
 
-    /// What most of the doubtful points have in common.
+    /// The reason that most of the doubtful points share.
     fn main_doubt(&self) -> String {
         let wide = if self.has_target { "short of --target" } else { "not known to 5 %" };
         let kinds =

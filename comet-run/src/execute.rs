@@ -71,7 +71,7 @@ pub(crate) struct Bench<'a> {
     pub(crate) test_folder: Option<Folder>,
     /// CPUs in use before the ranks were joined, where they were counted.
     pub(crate) busy_cpus: Option<f64>,
-    /// What ended the ranks of the last job, if they did not end in order.
+    /// Failure that ended the ranks of the last job, if they did not end in order.
     pub(crate) failure: Mutex<Option<String>>,
 }
 

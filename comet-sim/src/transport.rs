@@ -37,7 +37,7 @@ pub struct Sim {
     topology: Rc<Topology>,
     rank: Rank,
     group: Group,
-    /// How many splits of this group there were.
+    /// Number of splits of this group so far.
     n_splits: Cell<u32>,
     /// Number of windows made so far.
     n_windows: Cell<u32>,

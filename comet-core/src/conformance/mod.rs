@@ -110,9 +110,9 @@ pub struct Verdict {
 /// failed.
 #[derive(Clone, Debug, Default)]
 pub struct Broken {
-    /// What fails in windows.
+    /// Failure of windows.
     pub windows: Option<String>,
-    /// What fails in files.
+    /// Failure of files.
     pub files: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use crate::transport::{
 };
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
-/// What differs from the local transport; the rest is that of `inner`.
+/// Differences from the local transport; the rest is that of `inner`.
 pub(crate) trait Twist: Clone + Debug {
     fn poll_recv(&self, is_complete: bool) -> bool {
         is_complete

@@ -1,4 +1,4 @@
-//! What a kernel takes from its context before it is timed: buffers, busy work, windows and files.
+//! Resources that a kernel takes from its context before it is timed: buffers, busy work, windows and files.
 
 use super::Context;
 use crate::busy::Busy;

@@ -142,7 +142,7 @@ impl Counts {
 }
 
 impl Rules {
-    /// Whether messages are sent from buffers into which nothing is received.
+    /// True if messages are sent from buffers into which nothing is received.
     pub fn are_untouched(self) -> bool {
         matches!(self, Self::Imb | Self::ImbP2p | Self::Osu)
     }

@@ -73,7 +73,7 @@ pub struct Settings {
     pub graph: Option<Graph>,
     /// The user's folder for files.
     pub files: Option<Folder>,
-    /// What the transport lacks, although it promises it: kernels that need it are skipped.
+    /// Operations that the transport guarantees and that fail: kernels that need them are skipped.
     pub broken: Broken,
     /// Layouts of the messages, one for each case that has some.
     pub layouts: Vec<Arc<Layouts>>,

@@ -89,7 +89,7 @@ pub enum Cache {
     /// The system keeps what it wants to.
     #[default]
     Keep,
-    /// What a file holds is dropped from the system's memory before it is used.
+    /// The contents of a file are dropped from the system's memory before it is used.
     Drop,
     /// Transfers go past the system's memory (`O_DIRECT`), where the file system allows it: their places and
     /// lengths, also in the memory of the file, are multiples of [`DIRECT_UNIT_BYTES`].

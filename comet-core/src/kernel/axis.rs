@@ -163,7 +163,7 @@ pub static LOCAL_N: Axis = Axis::size(
 )
 .of_kind(AxisKind::Side);
 
-/// How thoroughly to measure.
+/// Extent of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
     /// Everything once over, within 10 s on two cores.

@@ -41,9 +41,9 @@ impl std::fmt::Debug for Trial {
 /// Mismatches that the ranks of a trial found.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether each rank found one.
+    /// True for each rank that found one.
     pub mismatches: Vec<bool>,
-    /// Whether a message arrived changed.
+    /// True if a message arrived changed.
     pub is_corrupted: bool,
 }
 

@@ -52,17 +52,17 @@ impl Class {
             [self as usize]
     }
 
-    /// Whether all ranks of the run take part in one operation.
+    /// True if all ranks of the run take part in one operation.
     pub const fn takes_all_ranks(self) -> bool {
         matches!(self, Self::Collective | Self::Synchronisation | Self::Matrix)
     }
 
-    /// Whether messages travel between ranks.
+    /// True if messages travel between ranks.
     pub const fn moves_messages(self) -> bool {
         !matches!(self, Self::Compute)
     }
 
-    /// Whether `definition` makes sense for an operation of all ranks: all but D4, and for a
+    /// True if `definition` makes sense for an operation of all ranks: all but D4, and for a
     /// barrier none that needs a second barrier. Other classes admit the kernel's own alone.
     pub fn admits(self, definition: Definition) -> bool {
         let needs_barrier =
@@ -79,7 +79,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// How operations follow each other.
+/// Order of operations in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// A repetition on the test node starts when the one before has ended on all ranks, so that
@@ -94,7 +94,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// Whether the ranks start each sample together.
+    /// True if the ranks start each sample together.
     pub fn starts_together(self) -> bool {
         self == Self::Single
     }
@@ -109,7 +109,7 @@ pub struct Series {
     pub quantity: Quantity,
     /// Rule by which samples of the ranks make one value, if the user asks for no other.
     pub definition: Definition,
-    /// Whether the least value is reported, rather than the median.
+    /// True if the least value is reported, rather than the median.
     pub quote_minimum: bool,
     /// Bytes that one operation moves, for the bandwidth; `None` where there is none.
     pub bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
@@ -268,7 +268,7 @@ pub struct KernelInfo {
     /// True if each operation of a case is complete before the next one begins, as a transfer with a
     /// fence of its own is; IMB repeats it less often.
     pub completes_each: fn(&Case) -> bool,
-    /// Whether a case can run on these ranks; if not, the reason as one sentence.
+    /// Refusal of a case that cannot run on these ranks, as one sentence.
     pub admits: fn(&Case, &World<'_>) -> Result<(), String>,
     /// Memory that one rank needs for a case, in bytes.
     pub bytes_per_rank: fn(&Case, &World<'_>) -> u64,
@@ -365,7 +365,7 @@ impl KernelInfo {
         format!("{}/{}", self.suite, self.name)
     }
 
-    /// Whether both describe one kernel.
+    /// True if both describe one kernel.
     pub(crate) fn is_of_kernel(&self, other: &Self) -> bool {
         (self.suite, self.name) == (other.suite, other.name)
     }
@@ -400,7 +400,7 @@ impl KernelInfo {
         self.timed_series().take_while(|index| *index <= series).last().unwrap_or(series)
     }
 
-    /// How operations follow each other if the definition `wanted` is asked for.
+    /// Order of operations in time under the definition `wanted`.
     pub fn timing_under(&self, wanted: Option<Definition>) -> Timing {
         match wanted.filter(|definition| self.admits_definition(*definition)) {
             None => self.timing,

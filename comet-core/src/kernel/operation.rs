@@ -46,7 +46,7 @@ pub trait Operation<T: Transport> {
         Ok(())
     }
 
-    /// What ends the operations of an interval, before its second clock read: a fence or a flush after many
+    /// The end of the operations of an interval, before its second clock read: a fence or a flush after many
     /// transfers. Allocates nothing.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub enum Pairing {
 pub struct Side {
     /// The other rank, or the rank itself where it is alone.
     pub peer: Rank,
-    /// Whether this rank begins.
+    /// True if this rank begins.
     pub leads: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 #[derive(Debug, Default)]
 pub(super) struct Windows(Mutex<HashMap<(u64, Rank, u64), Weak<Shared>>>);
 
-/// What the ranks of a window share.
+/// State that the ranks of a window share.
 #[derive(Debug)]
 struct Shared {
     parts: Vec<Mutex<Vec<u8>>>,

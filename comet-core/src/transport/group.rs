@@ -140,7 +140,7 @@ impl Group {
         self.rank
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[inline]
     pub fn n_ranks(&self) -> usize {
         self.n_ranks

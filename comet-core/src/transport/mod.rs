@@ -61,7 +61,7 @@ pub trait Transport: RawTransport + Sized {
     /// This rank's number, `0..n_ranks` (`get_node_id`).
     fn rank(&self) -> Rank;
 
-    /// How many ranks there are (`get_num_nodes`).
+    /// Number of ranks (`get_num_nodes`).
     fn n_ranks(&self) -> usize;
 
     /// This rank's number as the library tells it, by a call of its own (`MPI_Comm_rank`: MPI-4.1 section
@@ -222,7 +222,7 @@ pub trait Transport: RawTransport + Sized {
     /// Number of `rank`, which is one of this transport, in the whole job.
     fn global_rank(&self, rank: Rank) -> Rank;
 
-    /// What the system has done to this rank so far, if it tells (`getrusage`).
+    /// Disturbances of this rank by the system so far, if they are reported (`getrusage`).
     fn usage(&self) -> Option<Usage> {
         None
     }
@@ -232,7 +232,7 @@ pub trait Transport: RawTransport + Sized {
     /// It never goes backwards. Only the driver reads it, and checks that are about time.
     fn now_ns(&self) -> u64;
 
-    /// What the clock is worth.
+    /// Clock quality.
     fn clock(&self) -> ClockInfo;
 
     /// Waits until the clock shows `due_ns` or more; returns at once if it does already.
@@ -248,7 +248,7 @@ pub trait Transport: RawTransport + Sized {
         while self.now_ns() < due_ns {}
     }
 
-    /// What holds here beyond the least that MPI guarantees; everything, by default. All ranks call it: over
+    /// Guarantees beyond the least of MPI; all of them, by default. All ranks call it: over
     /// MPI they find out together whether there are windows.
     fn promises(&self) -> Promises {
         Promises {
@@ -259,7 +259,7 @@ pub trait Transport: RawTransport + Sized {
         }
     }
 
-    /// How long one cache line takes from rank 0 to rank 1, in nanoseconds: half of a round trip
+    /// Time of one cache line from rank 0 to rank 1, in nanoseconds: half of a round trip
     /// that carries nothing else, the least that a message between the two can cost. It tells how
     /// far apart their cores are, and changes when they move. Never timed.
     ///

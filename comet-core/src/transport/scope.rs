@@ -77,7 +77,7 @@ fn lost<T: Transport>(t: &T, n_open: usize) -> ! {
     ))
 }
 
-/// Where unblocked calls live; made by [`Transport::scope`].
+/// Scope of unblocked calls; made by [`Transport::scope`].
 pub struct Scope<'scope, 'env: 'scope, T: Transport> {
     outstanding: &'scope Outstanding<'env, T>,
     // Both lifetimes invariant, as in std::thread::Scope: 'scope must not shrink to a shorter one.

@@ -95,7 +95,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Where a receive or a probe takes its message from.
+/// Source of the message of a receive or a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// This rank only.
@@ -105,7 +105,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether a message of `rank` may be taken.
+    /// True if a message of `rank` may be taken.
     pub fn accepts(self, rank: Rank) -> bool {
         match self {
             Self::Rank(wanted) => wanted == rank,
@@ -136,7 +136,7 @@ impl SendMode {
     pub const ALL: [Self; 4] = [Self::Standard, Self::Synchronous, Self::Buffered, Self::Ready];
 }
 
-/// What arrived.
+/// Envelope of a message that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// The rank that sent the message.
@@ -158,8 +158,7 @@ impl Status {
     }
 }
 
-/// What a transport holds to beyond the least that MPI guarantees; the conformance suite checks
-/// what is promised.
+/// Guarantees of a transport beyond the least of MPI; the conformance suite checks them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promises {
     /// All ranks may send messages of any length first and receive then. (In MPI a send may wait
@@ -214,24 +213,24 @@ impl Work {
     }
 }
 
-/// What a transport's clock is worth.
+/// Clock quality of a transport.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockInfo {
     /// Name of the clock, as in the record (`CLOCK_MONOTONIC`).
     pub name: &'static str,
-    /// Whether two ranks that read it at the same moment read the same value, so that a
+    /// True if two ranks that read it at the same moment read the same value, so that a
     /// difference of two ranks' readings is an elapsed time.
     pub is_global: bool,
-    /// Which clock this is: ranks with equal domains say that they read one clock, so that the
+    /// Identity of the clock: ranks with equal domains read one clock, so that the
     /// offset between them is exactly 0 (see [`GlobalClock`](crate::sync::GlobalClock)).
     pub domain: u64,
-    /// Whether the clock counts simulated time.
+    /// True if the clock counts simulated time.
     pub is_virtual: bool,
     /// Its step in nanoseconds, where the transport knows that; it is looked for otherwise.
     pub step_ns: Option<u64>,
 }
 
-/// What the system did to a rank that a benchmark did not ask for; counts since some fixed moment.
+/// Disturbances of a rank by the system; counts since some fixed moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Preemptions: switches to another program that the rank did not ask for.
@@ -243,7 +242,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What has come since `earlier`.
+    /// Counts since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             involuntary_switches: self.involuntary_switches - earlier.involuntary_switches,

@@ -134,7 +134,7 @@ impl<T: Transport> fmt::Debug for Peers<T> {
     }
 }
 
-/// What this rank may do to the parts of others.
+/// Access of this rank to the parts of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     /// Nothing.
@@ -167,7 +167,7 @@ pub struct Window<T: Transport> {
     is_posted: Cell<bool>,
     /// True if transfers may still use the origin.
     is_busy: Cell<bool>,
-    /// What its peers have of it.
+    /// Identity that its peers hold.
     identity: Rc<()>,
 }
 
@@ -221,7 +221,7 @@ impl<T: Transport> Window<T> {
         })
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     #[inline]
     pub fn n_ranks(&self) -> usize {
         self.part_bytes.len()

@@ -31,7 +31,7 @@ const MAX_COMPARED: usize = 64;
 /// Names of the fields that are not for the list of runs.
 const OWN: [&str; 9] = ["run", "series", "x", "y", "scale", "from", "to", "at", "dark"];
 
-/// What an address names.
+/// Choice that an address names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Choice {
     runs: Vec<Id>,
@@ -111,7 +111,7 @@ fn size(text: &str) -> Option<i64> {
 }
 
 impl Choice {
-    /// What it names in `index`; runs that are not published are unknown.
+    /// The runs that it names in `index`; those that are not published are unknown.
     fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
         let found = self.runs.iter().map(|id| pages::published(index, &id.to_string()));
         let runs: Vec<Of> = found.collect::<Result<_, _>>()?;

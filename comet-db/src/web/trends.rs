@@ -27,7 +27,7 @@ const RUNS: usize = 20;
 const OWN: [&str; 9] =
     ["machine", "series", "length", "ranks", "mpi", "network", "label", "since", "until"];
 
-/// What an address names.
+/// Choice that an address names.
 #[derive(Default)]
 pub(super) struct Choice {
     filter: Filter,
@@ -37,7 +37,7 @@ pub(super) struct Choice {
     is_dark: bool,
 }
 
-/// What there is to choose from, and the trend of the choice.
+/// Values to choose from, and the trend of the choice.
 #[derive(Default)]
 pub(super) struct Chosen {
     series: Vec<SeriesRow>,
@@ -67,7 +67,7 @@ fn choice(fields: &Fields) -> Result<Choice, Failure> {
 }
 
 impl Choice {
-    /// What it names in `index`.
+    /// The trend that it names in `index`, and the values to choose from.
     fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
         let mut chosen = Chosen::default();
         let Some(machine) = &self.filter.machine else { return Ok(chosen) };

@@ -38,7 +38,7 @@ use crate::daxpy::Daxpy;
 const MAX_LATE_RANKS: usize = 16;
 /// Messages of all rounds at most, if there are several: one round costs one from every other rank.
 const MAX_MESSAGES: usize = 1 << 16;
-/// How often a late rank probes before it enters the barrier.
+/// Number of probes of a late rank before it enters the barrier.
 const LINGER_PROBES: usize = 100;
 /// Length of the DAXPY between two probes: about a microsecond, so that a late rank is late by
 /// many times what a message needs.

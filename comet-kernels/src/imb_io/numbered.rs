@@ -54,7 +54,7 @@ pub(super) fn places_of(block: &[u8], total: u64, file_bytes: u64) -> Option<Vec
     Some(phases.filter_map(place).collect())
 }
 
-/// What `block` is to hold there: the contents of the first of its places, those of the start of the file where
+/// Expected contents of `block`: those of the first of its places, those of the start of the file where
 /// it has none, and any of a file where nothing tells.
 pub(super) fn expected_of(block: &[u8], total: u64, file_bytes: u64) -> Vec<u8> {
     let mut expected = block.to_vec();

@@ -27,7 +27,7 @@ pub(crate) struct Side<T: Transport> {
     next: u64,
     seeds: Option<Seeds>,
     drops_cached: bool,
-    /// Where each takes the next place: the blocks of each rank that were found, or the ends of those that each
+    /// The next place of each: the blocks of each rank that were found, or the ends of those that each
     /// has read last.
     found: Vec<f64>,
     failed: Option<TransportError>,

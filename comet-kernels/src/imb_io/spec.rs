@@ -218,7 +218,7 @@ impl Spec {
         }
     }
 
-    /// What both kernels of this way have in common; `kernel` is the number of one.
+    /// Facts that both kernels of this way have in common; `kernel` is the number of one.
     pub(super) const fn info(&'static self, kernel: usize) -> KernelInfo {
         KernelInfo {
             name: self.names[kernel],

@@ -48,7 +48,7 @@ pub(crate) struct Remote<B> {
     polynomial: Polynomial,
     x: Bounce<B>,
     y: Option<B>,
-    /// Whether values become arguments, since what arrived is sent next.
+    /// True if values become arguments, since what arrived is sent next.
     resends: bool,
 }
 

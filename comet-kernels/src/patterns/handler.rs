@@ -58,7 +58,7 @@ struct Messages<B> {
     /// The message out, and the answer.
     message: B,
     answer: B,
-    /// What the handler adds messages to.
+    /// Sum to which the handler adds messages.
     sum: Vec<u8>,
     arrived_bytes: Option<usize>,
 }

@@ -53,7 +53,7 @@ pub(crate) struct Compound<S>(pub(crate) S);
 pub(crate) trait Steps: Sync + 'static {
     /// The one call that does the same, with the name of the kernel.
     const SPEC: Spec;
-    /// What its steps need between two runs.
+    /// State of its steps between two runs.
     type Made<T: Transport>;
 
     /// The steps that do `call`.
@@ -169,7 +169,7 @@ impl<T: Transport> Messages<T> {
         }
     }
 
-    /// What this rank gives.
+    /// The part that this rank gives.
     fn own<'a>(&self, input: &'a [u8]) -> &'a [u8] {
         &input[..self.parts.length(self.rank)]
     }
@@ -280,7 +280,7 @@ pub(crate) struct Part<T: Transport, S: Steps> {
     uneven: Option<WithSteps<T, S>>,
     input: Guarded<T::Buffer>,
     output: Guarded<T::Buffer>,
-    /// What lies between two steps, on the root.
+    /// Memory between two steps, on the root.
     between: T::Buffer,
 }
 

@@ -60,7 +60,7 @@ pub(crate) struct Master<T: Transport> {
     claimed: Vec<f64>,
 }
 
-/// Which chunk is where.
+/// Places of the chunks.
 struct Books {
     /// The worker that each chunk was handed to.
     given_to: Vec<Rank>,

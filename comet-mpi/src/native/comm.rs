@@ -254,12 +254,12 @@ impl Comm {
         Ok(from_c(rank))
     }
 
-    /// How many ranks there are (section 7.4.1).
+    /// Number of ranks (section 7.4.1).
     pub(crate) fn n_ranks(&self) -> Outcome<usize> {
         size(self.raw)
     }
 
-    /// How many ranks share the memory of this one (section 7.4.2); all ranks call it.
+    /// Number of ranks that share the memory of this one (section 7.4.2); all ranks call it.
     pub(crate) fn n_ranks_here(&self) -> Outcome<usize> {
         let (kind, info) = (constant!(RSMPI_COMM_TYPE_SHARED), constant!(RSMPI_INFO_NULL));
         let split = |comm| {
@@ -416,7 +416,7 @@ impl Comm {
         Ok(largest)
     }
 
-    /// What `status` says about a message of any length (sections 3.2.5 and 5.1.11).
+    /// Envelope in `status` of a message of any length (sections 3.2.5 and 5.1.11).
     #[inline]
     pub(super) fn status(&self, status: &ffi::MPI_Status) -> Outcome<Status> {
         let Kind { arrived: (kind, unit), data_bytes, .. } = self.kind;
@@ -445,7 +445,7 @@ impl Comm {
         Ok(usize::try_from(count).unwrap_or(0))
     }
 
-    /// What came of a receive whose call returned `code`.
+    /// Result of a receive whose call returned `code`.
     #[inline]
     fn arrived(
         &self,
@@ -522,7 +522,7 @@ impl Drop for Comm {
     }
 }
 
-/// What came of a receive: the message, or what failed and whose message it was.
+/// Result of a receive: the message, or the failure and whose message it was.
 pub(crate) type Arrived = Result<Status, (Failure, (Rank, Tag))>;
 
 /// Source and tag of a message.
@@ -532,7 +532,7 @@ pub(super) fn envelope(status: &ffi::MPI_Status) -> (Rank, Tag) {
     (from_c(status.MPI_SOURCE), Tag::from_wire(u32::from(tag & 0x7fff)))
 }
 
-/// How many ranks `comm` has.
+/// Number of ranks of `comm`.
 fn size(comm: ffi::MPI_Comm) -> Outcome<usize> {
     // SAFETY: callers name a communicator that is alive; the call writes the size.
     let size = written("MPI_Comm_size", 0, |size| unsafe { ffi::MPI_Comm_size(comm, size) })?;

@@ -14,7 +14,7 @@ use super::{Library, outcome};
 /// Below this address nothing is mapped. MPICH 4.0 counts on from a null address that it does not
 /// look at, and reports success.
 const LOWEST_ADDRESS: usize = 4096;
-/// What buffers of messages start at a multiple of, in bytes.
+/// Alignment of buffers of messages, in bytes.
 pub(crate) const LINE_BYTES: usize = 64;
 /// The same of parts of windows: where a library copies a part page by page, as Open MPI does through the
 /// system, a piece that lies in two pages takes longer.
@@ -22,7 +22,7 @@ pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// A message buffer from `MPI_Alloc_mem` (section 9.2); it keeps the library alive.
 pub struct MpiBuffer {
-    /// What the library gave, somewhat longer than the buffer.
+    /// Block of the library, somewhat longer than the buffer.
     block: *mut u8,
     start: *mut u8,
     length_bytes: usize,

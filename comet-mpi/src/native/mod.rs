@@ -85,18 +85,18 @@ pub(crate) type Outcome<R = ()> = Result<R, Failure>;
 pub(crate) struct Failure {
     /// Name of the function.
     pub(crate) call: &'static str,
-    /// What it returned (section 9.4).
+    /// Code that it returned (section 9.4).
     pub(crate) code: c_int,
 }
 
-/// What an MPI call returned, as a result.
+/// Code of an MPI call as a result.
 #[inline]
 fn outcome(call: &'static str, code: c_int) -> Outcome {
     if code == ffi::MPI_SUCCESS.cast_signed() { Ok(()) } else { Err(Failure { call, code }) }
 }
 
 impl Failure {
-    /// Whether a message was longer than its buffer.
+    /// True if a message was longer than its buffer.
     pub(crate) fn is_truncation(self) -> bool {
         self.class() == ffi::MPI_ERR_TRUNCATE.cast_signed()
     }
@@ -119,7 +119,7 @@ impl Failure {
         class
     }
 
-    /// What the library says about it.
+    /// The library's message about it.
     pub(crate) fn text(self) -> String {
         let mut text = vec![0u8; ffi::MPI_MAX_ERROR_STRING as usize];
         let mut length: c_int = 0;
@@ -220,7 +220,7 @@ pub(crate) fn exit_now(code: u8) -> ! {
     unsafe { nix::libc::_exit(c_int::from(code)) }
 }
 
-/// What the MPI call `f`, which is `call`, makes of `value`.
+/// The `value` that the MPI call `f`, which is `call`, has written.
 #[inline]
 fn written<V>(call: &'static str, mut value: V, f: impl FnOnce(*mut V) -> c_int) -> Outcome<V> {
     outcome(call, f(&raw mut value)).map(|()| value)

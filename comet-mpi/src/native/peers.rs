@@ -1,4 +1,4 @@
-//! What windows take from their communicator: groups of ranks, and where the parts begin.
+//! Facts that windows take from their communicator: groups of ranks, and where the parts begin.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;

@@ -183,7 +183,7 @@ pub(crate) fn listen(vitals: &'static Vitals) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a handler of this program is installed for the signal `number`.
+/// True if a handler of this program is installed for the signal `number`.
 fn is_caught(number: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: the call changes nothing, and writes the action.
@@ -199,7 +199,7 @@ fn is_caught(number: c_int) -> bool {
 pub(crate) struct RankProcess(Pid);
 
 impl RankProcess {
-    /// Whether it is there. One that has ended is no parent any more.
+    /// True while it is there. One that has ended is no parent any more.
     pub(crate) fn is_there(&self) -> bool {
         getppid() == self.0
     }

@@ -58,7 +58,7 @@ pub struct MpiWindow {
     memory: Memory,
     /// The part, or no byte where the library has it.
     buffer: MpiBuffer,
-    /// Where the part begins; null while the library has none.
+    /// Start of the part; null while the library has none.
     part: *mut u8,
     part_bytes: usize,
     origin: MpiBuffer,
@@ -222,7 +222,7 @@ impl MpiWindow {
         self.comm.barrier()
     }
 
-    /// Where `n_bytes` bytes of the part from `at` on begin.
+    /// Start of `n_bytes` bytes of the part from `at` on.
     fn own_part(&self, at: usize, n_bytes: usize) -> *mut u8 {
         assert!(
             n_bytes == 0 || !self.part.is_null(),

@@ -102,7 +102,7 @@ impl<'a> KernelPoints<'a> {
         self.points.first().map_or(&NONE, |measured| &measured.point.facts)
     }
 
-    /// Whether its curves show `point`: in figures of many sources, messages of a rank to itself would
+    /// True if its curves show `point`: in figures of many sources, messages of a rank to itself would
     /// only hide the others.
     pub(super) fn shows(&self, point: &Point) -> bool {
         self.sources.len() <= 2 || point.on(DISTANCE) != Some(0)

@@ -63,7 +63,7 @@ struct Results {
 /// A result that is not closed.
 struct Open {
     name: String,
-    /// What its rows share.
+    /// Name and parameters that its rows share.
     key: String,
     /// Seconds from the start of the run to its last row.
     last_s: f64,

@@ -58,7 +58,7 @@ impl<'a> Reading<'a> {
         self.run.is_some_and(|run| run.clock.is_virtual)
     }
 
-    /// What a reading of the clock costs, in ns.
+    /// Cost of a reading of the clock, in ns.
     pub(crate) fn clock_ns(&self) -> f64 {
         self.run.and_then(|run| run.clock.overhead_ns).unwrap_or(0.0)
     }

@@ -151,7 +151,7 @@ impl Row {
         Ok(point)
     }
 
-    /// What stands beside the time.
+    /// Figures beside the time.
     fn figures(&self) -> Vec<Derived> {
         let nodes = self.nodes_ns.iter().enumerate();
         let node =

@@ -65,7 +65,7 @@ fn goes_away(point: &Point) -> bool {
     point.on(DISTANCE) > Some(0)
 }
 
-/// Whether words move between ranks; without, no intensity pays for them.
+/// True if words move between ranks; without, no intensity pays for them.
 fn moves_words(point: &Point) -> bool {
     point.facts.class() != Some(Class::Compute)
 }

@@ -34,7 +34,7 @@ pub(super) fn is_of_message(point: &Point) -> bool {
         && (point.facts.class() != Some(Class::Overlap) || point.series() != Some(WORK))
 }
 
-/// Whether the time of `point` is one of its vector; in an overlap that of the work alone is.
+/// True if the time of `point` is one of its vector; in an overlap that of the work alone is.
 pub(super) fn is_of_vector(point: &Point) -> bool {
     point.facts.class() != Some(Class::Overlap) || point.series() == Some(WORK)
 }

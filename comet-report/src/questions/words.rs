@@ -9,7 +9,7 @@ use crate::order::{distinct, grouped};
 use crate::units::{bytes, significant};
 use crate::words::{count, list};
 
-/// What a cell is at: a length, or a number of ranks.
+/// Place of a cell: a length, or a number of ranks.
 type Place = fn(&Cell) -> u64;
 
 impl Reply {

@@ -148,7 +148,7 @@ impl KernelFacts {
         self.axes.iter().filter(is_size).map(|axis| axis.name.as_str())
     }
 
-    /// Whether the parameter `name` was found during the run.
+    /// True if the parameter `name` was found during the run.
     pub(crate) fn is_found(&self, name: &str) -> bool {
         self.axis(name).is_some_and(|axis| axis.kind == kernel::AxisKind::Found)
     }

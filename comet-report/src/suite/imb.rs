@@ -128,7 +128,7 @@ pub static MT: Suite = Suite {
     ..PART
 };
 
-/// What all parts have in common.
+/// Facts that all parts have in common.
 const PART: Suite = Suite {
     id: "",
     name: "",

@@ -1,4 +1,4 @@
-//! What is left in the folder of files by a run that ended before it could remove them.
+//! Leftovers in the folder of files of a run that ended before it could remove them.
 
 use std::path::Path;
 

@@ -29,7 +29,7 @@ const WEEK_MS: i64 = 7 * 24 * 3_600_000;
 const N_WEEKS: u32 = 20;
 /// Ranks of a run, but for those over several numbers of ranks.
 const RANKS: &str = "8";
-/// What the labels say of a run.
+/// Note in the labels of each run.
 const NOTE: &str = "simulated for db demo; its date is made up";
 
 /// Machines with a run each week.

@@ -87,7 +87,7 @@ pub(super) struct Tables {
     pub(super) measure: Vec<(Place, Table)>,
 }
 
-/// What stands between the two layouts of a pair.
+/// Separator of the two layouts of a pair.
 pub(super) const TO: &str = ":to:";
 /// Keys of the head of a file.
 const HEAD: [&str; 4] = ["format", "name", "about", "include"];

@@ -30,7 +30,7 @@ impl Target {
         Arc::new(Self { lock: Fresh::fresh(), turn: Fresh::fresh(), part: Fresh::fresh() })
     }
 
-    /// What is there.
+    /// The value of the part.
     fn read(&self) -> u32 {
         // SAFETY: loom ends the model if somebody writes it meanwhile.
         self.part.with(|value| unsafe { *value })

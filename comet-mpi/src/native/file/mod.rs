@@ -384,7 +384,7 @@ impl fmt::Debug for MpiFile {
     }
 }
 
-/// What the library says, in one line, and the error of the system that its class stands for.
+/// The library's message, in one line, and the error of the system that its class stands for.
 #[cold]
 fn reason(failure: Failure) -> String {
     let said = failure.text();
