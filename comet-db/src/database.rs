@@ -43,6 +43,7 @@ pub struct Added {
 pub struct Prepared {
     packed: Packed,
     card: Card,
+    token: Option<TokenRow>,
     rows: Vec<RunRows>,
 }
 
@@ -66,12 +67,12 @@ impl Database {
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let blobs = Self::blobs_in(folder)?;
         let id = blobs.id()?.unwrap_or_default();
-        let (mut index, reindexes) = Index::open(engine::open(folder)?)?;
+        let mut index = Index::open(engine::open(folder)?)?;
         if index.origin()?.as_ref() != Some(&id) {
             index.write(|index| index.claim(&id))?;
         }
         let mut database = Self { blobs, index, problems: Vec::new() };
-        if reindexes {
+        if database.index.is_outdated()? {
             database.reindex()?;
         } else {
             database.catch_up()?;
@@ -109,21 +110,23 @@ impl Database {
     /// # Errors
     /// If it cannot be opened.
     pub fn reader(folder: &Path) -> Result<Index, Error> {
-        Ok(Index::open(engine::open(folder)?)?.0)
+        Index::open(engine::open(folder)?)
     }
 
     /// The database in `folder`, new or not, whose index is on `server` from now on; tokens, marks and the
-    /// audit log move there. Nothing else may have the database open.
+    /// audit log move there, in place of any that an earlier move left. Nothing else may have the database
+    /// open.
     ///
     /// # Errors
     /// If the index there is of another database, or cannot be reached.
     pub fn on_postgres(folder: &Path, server: &Server) -> Result<Self, Error> {
         let id = Self::blobs_in(folder)?.id()?.unwrap_or_default();
         let before = engine::existing(folder)?.map(Index::open).transpose()?;
-        let (mut index, _) = Index::open(engine::postgres(server)?)?;
-        index.write(|index| match (index.claim(&id)?, before) {
-            (true, Some((mut before, _))) => index.take_over(&mut before),
-            _ => Ok(()),
+        let mut index = Index::open(engine::postgres(server)?)?;
+        index.write(|index| {
+            index.claim(&id)?;
+            // It may be the same one by another address, and reads what was there before this transaction.
+            before.map_or(Ok(()), |mut before| index.take_over(&mut before))
         })?;
         engine::set_postgres(folder, server)?;
         Self::open(folder)
@@ -188,26 +191,39 @@ impl Database {
                 ));
             }
         }
-        Ok(Prepared { packed, card, rows })
+        Ok(Prepared { packed, card, token: token.cloned(), rows })
     }
 
-    /// Adds a file that was examined, as [`add`](Self::add) does.
+    /// Adds a file that was examined, as [`add`](Self::add) does. One that is in the index, but not on the disk
+    /// any more, is written again.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If it cannot be written, or its token has ended meanwhile.
     pub fn keep(&mut self, prepared: Prepared) -> Result<Added, Error> {
-        let Prepared { packed, card, rows } = prepared;
-        let id = packed.id;
-        let is_new = !self.index.contains(id)? && {
-            let staged = self.blobs.stage(&packed)?;
+        let Prepared { packed, card, token, rows } = prepared;
+        let (id, blobs) = (packed.id, &self.blobs);
+        let is_there = self.index.contains(id)? && blobs.contains(id);
+        let is_new = !is_there && {
+            let staged = blobs.stage(&packed)?;
             self.index.write(|index| {
-                if index.contains(id)? {
-                    return Ok(false);
+                if let Some(token) = &token
+                    && index.valid(&token.sha256, now_ms())?.is_none()
+                {
+                    return Err(Error::Forbidden(format!(
+                        "the token {} has ended (ask the operator for another)",
+                        token.name
+                    )));
                 }
-                rows.iter().try_for_each(|rows| index.add(rows))?;
-                index.note(card.received_ms, [&card.submitter, "add", &id.to_string()])?;
-                staged.keep(&card)?;
-                Ok(true)
+                let known = index.runs_of(id)?.into_iter().next();
+                let is_new = known.is_none();
+                if is_new {
+                    rows.iter().try_for_each(|rows| index.add(rows))?;
+                    index.note(card.received_ms, [&card.submitter, "add", &id.to_string()])?;
+                }
+                if !blobs.contains(id) {
+                    staged.keep(&known.map_or(card, RunRow::card))?;
+                }
+                Ok(is_new)
             })?
         };
         Ok(Added { blob: id, is_new, runs: self.index.runs_of(id)? })

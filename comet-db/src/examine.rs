@@ -8,7 +8,7 @@ mod excerpt;
 use std::collections::BTreeSet;
 
 use comet_report::read::{self, Bounds, Problem, ReadError};
-use comet_report::record::{AxisFacts, KernelFacts, MESH, Name, Point, RANKS, Run};
+use comet_report::record::{AxisFacts, EndStatus, KernelFacts, MESH, Name, Point, RANKS, Run};
 use comet_report::runs::{RunRecords, split};
 use comet_report::verdict::verdict;
 
@@ -154,24 +154,26 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
             series.push(curve);
         }
     }
-    row.subject = subject(&row, &series);
+    row.subject = subject(&row, &points);
     let rows = RunRows { run: row, machine, labels: labels.collect(), series, points };
     check_rows(&rows)?;
     Ok(rows)
 }
 
-/// The subject of `run`, which has these curves; one without numbers is a subject of its own.
-fn subject(run: &RunRow, series: &[SeriesRow]) -> Id {
-    let curves: BTreeSet<Id> =
-        series.iter().filter(|of| of.quantity.is_some()).map(|of| of.id).collect();
-    if curves.is_empty() {
+/// The subject of `run`, which has these points: what it measured, and where. One that is not complete, or has
+/// no numbers, is a subject of its own.
+fn subject(run: &RunRow, points: &[PointRow]) -> Id {
+    let numbered = points.iter().filter(|point| point.n.is_some());
+    let numbers: BTreeSet<_> = numbered.map(|of| (of.series, of.x, of.procs)).collect();
+    if numbers.is_empty() || run.ending != Some(Name(EndStatus::Complete).to_string()) {
         return run.id;
     }
     let Kind { mpi, network } = Kind::of(run);
-    let of_run = [run.machine.to_string(), mpi, network, run.ranks.to_string()];
-    let parts: Vec<String> =
-        of_run.into_iter().chain(curves.iter().map(ToString::to_string)).collect();
-    Id::of("subject", &parts.iter().map(String::as_str).collect::<Vec<_>>())
+    let of_run = format!("{} {} {:?}", run.machine, run.ranks, run.nodes);
+    let text =
+        |(series, x, procs): (Id, Option<i64>, Option<i64>)| format!("{series} {x:?} {procs:?}\n");
+    let numbers: String = numbers.into_iter().map(text).collect();
+    Id::of("subject", &[&of_run, &mpi, &network, &numbers])
 }
 
 /// Refuses what no run of CoMet has, and what would make an index slow.
@@ -274,6 +276,7 @@ fn machine(facts: &Run) -> MachineRow {
         .unwrap_or_else(|| "unknown".into());
     let name = short(&name, MAX_TITLE).to_owned();
     let cpu = first.filter(|_| !is_simulated).and_then(|machine| machine.cpu.model.clone());
+    let cpu = cpu.filter(|text| !text.is_empty());
     let site = label("site");
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let id = Id::of("machine", &[&name, &text(&cpu), &text(&site)]);
@@ -332,16 +335,18 @@ fn curve(point: &Point) -> SeriesRow {
     let length = length(&point.facts);
     let numbers = point.numbers();
     let value = numbers.map(|numbers| &numbers.value);
+    // An empty text would have the id of none.
+    let filled = |text: Option<&str>| text.filter(|text| !text.is_empty()).map(str::to_owned);
     let mut others = vec![RANKS, MESH[0], MESH[1]];
     others.extend(length.map(|(name, _)| name));
     let mut series = SeriesRow {
         id: Id::from_number(0),
         suite: point.suite.to_string(),
         kernel: point.kernel.to_string(),
-        variant: point.variant.as_ref().map(ToString::to_string),
+        variant: filled(point.variant.as_deref()),
         class: point.class.to_string(),
-        quantity: value.map(|value| value.quantity.to_string()),
-        definition: value.map(|value| value.definition.to_string()),
+        quantity: filled(value.map(|value| &*value.quantity)),
+        definition: filled(value.map(|value| &*value.definition)),
         rank_stat: value.map(|value| Name(value.rank_stat).to_string()),
         quote: value.map(|value| Name(value.quote).to_string()),
         params: point.params.without(&others).to_string(),
@@ -372,7 +377,7 @@ fn length(facts: &KernelFacts) -> Option<(&str, &str)> {
     let mut sizes = facts.sizes();
     let first = facts.sizes().next()?;
     let name = sizes.find(|name| unit(name) == "B").unwrap_or(first);
-    Some((name, unit(name)))
+    Some((name, unit(name))).filter(|(name, _)| !name.is_empty())
 }
 
 fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow) -> PointRow {

@@ -1,7 +1,7 @@
 //! Rows of an index that follow from a blob, and their columns.
 
 use crate::Error;
-use crate::card::State;
+use crate::card::{Card, State};
 use crate::id::{BlobId, Id};
 use crate::store::{Row, Value};
 
@@ -101,6 +101,13 @@ pub struct RunRow {
     pub subject: Id,
 }
 
+impl RunRow {
+    /// The card of its blob.
+    pub(crate) fn card(self) -> Card {
+        Card { received_ms: self.received_ms, submitter: self.submitter, state: self.state }
+    }
+}
+
 impl Table for RunRow {
     const NAME: &'static str = "run";
     const COLUMNS: &'static [&'static str] = &[
@@ -127,7 +134,7 @@ impl Table for RunRow {
         "received_ms",
         "submitter",
         "state",
-        "subject",
+        "subject_id",
     ];
 
     fn values(&self) -> Vec<Value<'_>> {

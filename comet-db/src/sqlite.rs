@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::Error;
 use crate::store::{Dialect, Row, Store, Value};
@@ -56,6 +57,9 @@ impl Sqlite {
     }
 
     fn with(first: &str, path: &Path) -> Result<Self, Error> {
+        // For its owner alone, as its other files then are. SQLite tells of what it cannot open. No file that
+        // is there is opened here: to close it would end the locks of other connections of this process.
+        let _ = mknodat(CWD, path, FileType::RegularFile, Mode::from_raw_mode(0o600), 0);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -93,6 +93,46 @@ fn what_a_killed_process_left_is_completed_when_the_database_is_opened() {
     assert_eq!(database.index().pending().unwrap(), []);
 }
 
+/// A step of the schema is a transaction of its own, and its process may be killed before the next one.
+#[test]
+fn rows_that_a_step_of_the_schema_outdates_are_made_anew_whenever_that_is() {
+    let folder = Folder::on_engine();
+    let before = filled(&folder).index().dump().unwrap();
+    let mut store = engine::open(folder.path()).unwrap();
+    let to_version_4 = "DROP TABLE outdated; DROP INDEX run_by_subject; \
+                        ALTER TABLE run DROP COLUMN subject_id";
+    store.batch(to_version_4).unwrap();
+    store.set_version(4).unwrap();
+    let mut index = Index::open(store).unwrap();
+    assert_ne!(index.dump().unwrap(), before, "the step is taken, the rows are those of before");
+    drop(index);
+    let mut database = Database::open(folder.path()).unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+    assert!(!database.index().is_outdated().unwrap());
+    let of_version_5 = "UPDATE run SET subject = 0";
+    assert!(engine::open(folder.path()).unwrap().batch(of_version_5).is_err(), "it adds none");
+}
+
+#[test]
+fn a_file_that_is_missing_is_written_again_with_what_is_known_of_it() {
+    let folder = Folder::on_engine();
+    let mut database = filled(&folder);
+    let before = database.index().dump().unwrap();
+    let pending = database.index().pending().unwrap()[0];
+    let bytes = database.blobs().read(pending).unwrap();
+    let name = pending.to_string();
+    for end in [".jsonl.gz", ".json"] {
+        let path = folder.path().join("data").join(&name[..2]).join(format!("{name}{end}"));
+        fs::remove_file(path).unwrap();
+    }
+    assert!(!add(&mut database, &bytes).is_new);
+    assert_eq!(database.blobs().read(pending).unwrap(), bytes);
+    assert_eq!(database.blobs().card(pending).unwrap().state, State::Pending);
+    assert_eq!(database.index().dump().unwrap(), before);
+    database.reindex().unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+}
+
 #[test]
 fn damaged_and_missing_blobs_are_problems_and_the_others_stay() {
     let folder = Folder::on_engine();
@@ -192,7 +232,13 @@ fn tokens_admit_what_they_are_for_until_they_end() {
     let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&found) };
     let error = database.add(arrival).unwrap_err().to_string();
     assert!(error.starts_with("the token lab is for machines hawk-*, not for hawk "), "{error}");
+    let arrival =
+        Arrival { token: Some(&TokenRow { machine: "*".into(), ..found.clone() }), ..arrival };
+    let prepared = Database::prepare(arrival).unwrap();
     database.revoke("lab").unwrap();
+    let error = database.keep(prepared).unwrap_err().to_string();
+    assert!(error.starts_with("the token lab has ended"), "{error}");
+    assert_eq!(database.blobs().ids().unwrap(), []);
     assert!(database.index().token(&secret, now_ms()).unwrap().is_none(), "it is revoked");
     assert!(database.revoke("lab").is_err());
     let short = TokenRow { expires_ms: Some(1), ..token("short", &[Scope::Submit], "*") };
@@ -316,6 +362,14 @@ fn a_database_is_made_for_its_owner_alone_and_not_by_a_look() {
     drop(database);
     let database = Database::existing(&path).unwrap();
     assert_eq!(database.blobs().id().unwrap().unwrap(), id);
+    // In a folder that others may read.
+    let folder = Folder::new();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let _database = Database::open(folder.path()).unwrap();
+    for end in ["", "-wal", "-shm"] {
+        let path = folder.path().join(format!("index.sqlite{end}"));
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{end}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 use crate::card::State;
 use crate::fixture::{Example, file};
 use comet_core::kernel::AxisKind;
-use comet_report::record::{Failure, Launches, Outcome, PointStatus, Record};
+use comet_report::record::{End, EndStatus, Failure, Launches, Outcome, PointStatus, Record};
 
 const CARD: Card = Card { received_ms: 1, submitter: String::new(), state: State::Pending };
 
@@ -49,6 +49,55 @@ fn equal_curves_of_two_runs_are_one() {
     assert_eq!(one[0].series, two[0].series);
     assert_eq!(one[0].machine, two[0].machine);
     assert_ne!(one[0].run.id, two[0].run.id);
+}
+
+#[test]
+fn a_run_supersedes_those_whose_numbers_it_measured_again() {
+    let subject = |change: &dyn Fn(&mut Vec<Record>)| {
+        let mut records = Example::default().records();
+        change(&mut records);
+        rows_in(&file(&records)).unwrap()[0].run.subject
+    };
+    let of_run = |change: &dyn Fn(&mut Run)| {
+        subject(&|records| {
+            let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+            change(run);
+        })
+    };
+    let one = subject(&|_| ());
+    assert_eq!(one, of_run(&|run| run.started_at = "2026-01-02T00:00:00.000Z".into()));
+    assert_ne!(one, of_run(&|run| run.world.nodes = Some(1)));
+    assert_ne!(one, of_run(&|run| run.world.size = 4));
+    let ending = |change: &dyn Fn(&mut End)| {
+        subject(&|records| {
+            let Some(Record::End(end)) = records.last_mut() else { panic!("an end") };
+            change(end);
+        })
+    };
+    assert_ne!(one, ending(&|end| end.status = EndStatus::Partial), "it was cut off");
+    let fewer = |records: &mut Vec<Record>| {
+        records.remove(3);
+        let Some(Record::End(end)) = records.last_mut() else { panic!("an end") };
+        end.points.ok = 2;
+    };
+    assert_ne!(one, subject(&fewer), "a sweep has lengths that one length has not");
+}
+
+#[test]
+fn an_empty_text_is_none() {
+    let mut records = Example::default().records();
+    let Record::Run(run) = &mut records[0] else { panic!("a run comes first") };
+    let mut machine = comet_report::record::Machine::default();
+    machine.cpu.model = Some(String::new());
+    run.machines = vec![machine];
+    let Record::Point(point) = &mut records[1] else { panic!("a point") };
+    point.variant = Some(String::new().into());
+    let Record::Point(point) = &mut records[2] else { panic!("a point") };
+    point.variant = None;
+    let rows = &rows_in(&file(&records)).unwrap()[0];
+    assert_eq!(rows.machine, rows_in(&Example::default().file()).unwrap()[0].machine);
+    assert_eq!(rows.series.len(), 2, "{:?}", rows.series);
+    assert_eq!(rows.series[0].variant, None);
 }
 
 #[test]

@@ -109,7 +109,15 @@ impl Index {
     /// # Errors
     /// If the engine refuses.
     pub fn token(&mut self, secret: &Secret, now_ms: i64) -> Result<Option<TokenRow>, Error> {
-        let found: Vec<TokenRow> = self.select("WHERE sha256 = $1", &[secret.sha256().into()])?;
+        self.valid(&secret.sha256(), now_ms)
+    }
+
+    /// The token whose secret has this SHA-256, if it is valid at the time `now_ms`.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn valid(&mut self, sha256: &str, now_ms: i64) -> Result<Option<TokenRow>, Error> {
+        let found: Vec<TokenRow> = self.select("WHERE sha256 = $1", &[sha256.into()])?;
         Ok(found.into_iter().find(|token| token.state(now_ms) == "valid"))
     }
 

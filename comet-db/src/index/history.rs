@@ -11,7 +11,7 @@ use crate::rows::{PointRow, RunRow, SeriesRow, Table as _, launches};
 use crate::store::Row;
 
 /// Runs `other` that supersede `run` if their state is `?`, which is to be the published one.
-pub(super) const LATER: &str = "FROM run AS other WHERE other.subject = run.subject AND other.state = ? \
+pub(super) const LATER: &str = "FROM run AS other WHERE other.subject_id = run.subject_id AND other.state = ? \
                                 AND (other.started_ms, other.id) > (run.started_ms, run.id)";
 
 /// A figure of a run: one point of a curve.

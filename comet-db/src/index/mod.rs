@@ -50,14 +50,21 @@ impl Drop for Transaction<'_> {
 }
 
 impl Index {
-    /// The index in `store`, with all steps of the schema taken; and true if rows that follow from blobs
-    /// have to be made anew.
+    /// The index in `store`, with all steps of the schema taken.
     ///
     /// # Errors
     /// If the schema is of a later version, or the engine refuses, as in all that follows.
-    pub fn open(mut store: Box<dyn Store>) -> Result<(Self, bool), Error> {
-        let reindexes = schema::upgrade(&mut *store)?;
-        Ok((Self { store }, reindexes))
+    pub fn open(mut store: Box<dyn Store>) -> Result<Self, Error> {
+        schema::upgrade(&mut *store)?;
+        Ok(Self { store })
+    }
+
+    /// True if rows that follow from blobs have to be made anew, because of a step of the schema.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn is_outdated(&mut self) -> Result<bool, Error> {
+        Ok(!self.store.query("SELECT step FROM outdated", &[])?.is_empty())
     }
 
     /// Does `work` in a transaction that excludes other writers, and keeps all of it or nothing.
@@ -141,7 +148,7 @@ impl Index {
         self.store.execute(sql, &values).map(drop)
     }
 
-    /// Removes all rows that follow from blobs.
+    /// Removes all rows that follow from blobs, and the note that they are outdated.
     ///
     /// # Errors
     /// If the engine refuses.
@@ -151,18 +158,19 @@ impl Index {
         schema::DERIVED.iter().try_for_each(delete)
     }
 
-    /// Notes that the blobs are those of the database `id`; inside of a transaction. True if it was not noted
-    /// before.
+    /// Notes that the blobs are those of the database `id`; inside of a transaction.
     ///
     /// # Errors
     /// If they are those of another one.
-    pub fn claim(&mut self, id: &str) -> Result<bool, Error> {
+    pub fn claim(&mut self, id: &str) -> Result<(), Error> {
         let Some(found) = self.origin()? else {
-            self.store.execute("INSERT INTO origin (id) VALUES ($1)", &[id.into()])?;
-            return Ok(true);
+            return self
+                .store
+                .execute("INSERT INTO origin (id) VALUES ($1)", &[id.into()])
+                .map(drop);
         };
         if found == id {
-            return Ok(false);
+            return Ok(());
         }
         Err(Error::Index(format!(
             "it is of the database {found}, not of {id} as data/id says (give each database an index of its own)"

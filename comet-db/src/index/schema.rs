@@ -3,66 +3,48 @@
 use crate::Error;
 use crate::store::Store;
 
-/// A step to the next version.
-pub(super) struct Step {
-    /// Its statements, in which `{int}`, `{real}`, `{text}` and `{clustered}` stand for words of the dialect.
-    sql: &'static str,
-    /// True if rows that follow from blobs have to be made anew.
-    reindexes: bool,
-}
-
-/// All steps; the number of those that were taken is the version. A step that a release contains never
-/// changes.
-pub(super) const STEPS: &[Step] = &[
-    Step { sql: include_str!("schema-1.sql"), reindexes: true },
-    Step { sql: include_str!("schema-2.sql"), reindexes: false },
-    Step { sql: include_str!("schema-3.sql"), reindexes: false },
-    Step { sql: include_str!("schema-4.sql"), reindexes: false },
-    Step { sql: include_str!("schema-5.sql"), reindexes: true },
+/// Statements of all steps from one version to the next, in which `{int}`, `{real}`, `{text}` and `{clustered}`
+/// stand for words of the dialect; the number of those that were taken is the version. A step that a release
+/// contains never changes.
+///
+/// A step after which rows that follow from blobs have to be made anew adds itself to `outdated`, and renames
+/// a column of theirs: a process of the version before can add no such row then.
+const STEPS: &[&str] = &[
+    include_str!("schema-1.sql"),
+    include_str!("schema-2.sql"),
+    include_str!("schema-3.sql"),
+    include_str!("schema-4.sql"),
+    include_str!("schema-5.sql"),
+    include_str!("schema-6.sql"),
 ];
 
-/// Tables whose rows follow from the blobs, so that those that refer to others come first.
-pub(super) const DERIVED: &[&str] = &["point", "label", "run", "series", "machine"];
+/// Tables whose rows follow from the blobs, so that those that refer to others come first; and the note that
+/// they have to be made anew, which goes with them.
+pub(super) const DERIVED: &[&str] = &["point", "label", "run", "series", "machine", "outdated"];
 
 /// Tables whose rows no blob holds.
 pub(super) const KEPT: &[&str] = &["token", "mark", "audit"];
 
-/// Takes the steps that `store` lacks, each in a transaction; true if rows that follow from blobs have to
-/// be made anew.
+/// Takes the steps that `store` lacks, each in a transaction.
 ///
 /// # Errors
 /// If the schema is of a later version, or the engine refuses.
-pub(super) fn upgrade(store: &mut dyn Store) -> Result<bool, Error> {
+pub(super) fn upgrade(store: &mut dyn Store) -> Result<(), Error> {
     let latest = number(STEPS.len());
-    if store.version()? == latest {
-        return Ok(false);
-    }
-    let mut reindexes = false;
-    loop {
+    while store.version()? != latest {
         store.begin()?;
-        let taken = step(store, latest).and_then(|step| {
-            if step.is_some() {
-                store.commit()?;
-            }
-            Ok(step)
-        });
-        match taken {
-            Ok(Some(step)) => reindexes |= step.reindexes,
-            Ok(None) => {
-                store.roll_back();
-                return Ok(reindexes);
-            }
-            Err(error) => {
-                store.roll_back();
-                return Err(error);
-            }
+        let taken = step(store, latest).and_then(|()| store.commit());
+        if taken.is_err() {
+            store.roll_back();
+            return taken;
         }
     }
+    Ok(())
 }
 
 /// Takes the next step inside of a transaction, if there is one: the version is looked at again, because
 /// another process may have been first.
-fn step(store: &mut dyn Store, latest: i64) -> Result<Option<&'static Step>, Error> {
+fn step(store: &mut dyn Store, latest: i64) -> Result<(), Error> {
     let version = store.version()?;
     if version > latest {
         return Err(Error::Index(format!(
@@ -70,11 +52,10 @@ fn step(store: &mut dyn Store, latest: i64) -> Result<Option<&'static Step>, Err
         )));
     }
     let Some(step) = usize::try_from(version).ok().and_then(|version| STEPS.get(version)) else {
-        return Ok(None);
+        return Ok(());
     };
-    store.batch(&store.dialect().apply(step.sql))?;
-    store.set_version(version + 1)?;
-    Ok(Some(step))
+    store.batch(&store.dialect().apply(step))?;
+    store.set_version(version + 1)
 }
 
 fn number(n: usize) -> i64 {
@@ -130,7 +111,8 @@ mod tests {
         let mut store = Full(engine::open(folder.path()).unwrap(), false);
         assert!(upgrade(&mut store).is_err());
         assert_eq!(store.version().unwrap(), 0);
-        assert!(upgrade(&mut store).unwrap(), "no transaction is left open");
+        upgrade(&mut store).unwrap();
+        assert_eq!(store.version().unwrap(), number(STEPS.len()), "no transaction is left open");
     }
 
     /// Names and definitions of all tables and indexes.
@@ -153,19 +135,18 @@ mod tests {
     fn every_earlier_version_is_taken_to_the_latest_one() {
         let folder = Folder::on_engine();
         let mut latest = engine::open(folder.path()).unwrap();
-        assert!(upgrade(&mut *latest).unwrap());
+        upgrade(&mut *latest).unwrap();
         for version in 0..=STEPS.len() {
             let folder = Folder::on_engine();
             let mut store = engine::open(folder.path()).unwrap();
             for step in &STEPS[..version] {
-                store.batch(&store.dialect().apply(step.sql)).unwrap();
+                store.batch(&store.dialect().apply(step)).unwrap();
             }
             store.set_version(number(version)).unwrap();
             if version > 0 {
                 store.batch("INSERT INTO machine VALUES (1, 'kept', NULL, NULL)").unwrap();
             }
-            let expected = STEPS[version..].iter().any(|step| step.reindexes);
-            assert_eq!(upgrade(&mut *store).unwrap(), expected, "from {version}");
+            upgrade(&mut *store).unwrap();
             assert_eq!(store.version().unwrap(), number(STEPS.len()));
             assert_eq!(definitions(&mut *store), definitions(&mut *latest), "from {version}");
             if version > 0 {

@@ -60,6 +60,37 @@ fn a_database_moves_to_a_server_and_its_backup_does_without_one() {
 }
 
 #[test]
+fn what_was_revoked_stays_so_however_often_an_index_moves() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let (Some(here), Some(there)) = (folder.address(), other.address()) else { return };
+    // For the end of its schema.
+    other.write(engine::POSTGRES, &there);
+    let mut database = Database::open(folder.path()).unwrap();
+    database.add_token(token("lab", &[Scope::Submit], "*")).unwrap();
+    drop(database);
+    // A move that fails once the tokens are there.
+    let in_the_way = folder.write("index.part/file", "x");
+    Database::on_postgres(folder.path(), &server(&here)).unwrap_err();
+    std::fs::remove_dir_all(in_the_way.parent().unwrap()).unwrap();
+    let mut database = Database::open(folder.path()).unwrap();
+    database.revoke("lab").unwrap();
+    database.add_token(token("new", &[Scope::Submit], "*")).unwrap();
+    let before = answers(&mut database);
+    drop(database);
+    let mut database = Database::on_postgres(folder.path(), &server(&here)).unwrap();
+    assert_eq!(answers(&mut database), before);
+    // To another server and back.
+    drop(database);
+    let mut database = Database::on_postgres(folder.path(), &server(&there)).unwrap();
+    assert_eq!(answers(&mut database), before);
+    database.revoke("new").unwrap();
+    let before = answers(&mut database);
+    drop(database);
+    let mut database = Database::on_postgres(folder.path(), &server(&here)).unwrap();
+    assert_eq!(answers(&mut database), before);
+}
+
+#[test]
 fn a_session_that_ends_is_opened_again_and_its_transaction_is_lost() {
     let folder = Folder::on_engine();
     if !folder.path().join(engine::POSTGRES).exists() {

@@ -1,6 +1,7 @@
 //! Cache of reports: files that may be removed at any time.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -25,9 +26,8 @@ pub(super) fn path(folder: &Path, run: Id) -> PathBuf {
 pub(super) fn keep(path: &Path, page: &[u8]) {
     let Some(folder) = path.parent() else { return };
     let part = folder.join(part_name());
-    let written = fs::create_dir_all(folder)
-        .and_then(|()| fs::write(&part, page))
-        .and_then(|()| fs::rename(&part, path));
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    let written = made.and_then(|()| fs::write(&part, page)).and_then(|()| fs::rename(&part, path));
     if written.is_err() {
         drop(fs::remove_file(part));
     }
@@ -51,6 +51,7 @@ fn shrink(folder: &Path, most: usize) {
 mod tests {
     use super::*;
     use crate::fixture::Folder;
+    use std::os::unix::fs::PermissionsExt as _;
     use std::time::Duration;
 
     #[test]
@@ -65,6 +66,7 @@ mod tests {
         }
         let cache = folder.path().join("cache");
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 4);
+        assert_eq!(cache.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         shrink(&cache, 2);
         assert_eq!(
             paths.iter().map(|path| path.exists()).collect::<Vec<_>>(),

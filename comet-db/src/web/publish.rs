@@ -342,7 +342,8 @@ mod tests {
     /// A database of nights with a change, and of a pending run.
     fn changed(folder: &Path) -> Database {
         let mut database = Database::open(folder).unwrap();
-        let lab = token("lab", &[Scope::Submit], "*");
+        let mut lab = token("lab", &[Scope::Submit], "*");
+        lab.sha256 = database.add_token(lab.clone()).unwrap().sha256();
         let pending = Example { number: 99, machine: "secret", ..Example::default() }.file();
         let times = (0..17).map(|number| night(number, if number < 12 { 100.0 } else { 120.0 }));
         let files = times.map(|bytes| (bytes, None)).chain([(pending, Some(&lab))]);
