@@ -97,7 +97,7 @@ for n in {1..10}; do
     diff -r site again-site >/dev/null || fail "a kill leaves half a site"
 done
 "$comet_run" db publish demo site >/dev/null
-[[ -z $(find . -maxdepth 1 -name '.site.part-*') ]] || fail "parts of sites are left"
+[[ -z $(find . -maxdepth 1 -name '.site.*.part') ]] || fail "parts of sites are left"
 
 announce "refusals"
 printf '{"type":"end"}\n' >wrong.jsonl

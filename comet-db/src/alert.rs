@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use comet_stats::steps::{MIN_VALUES, Step};
 
 use crate::card::{State, time_text};
+use crate::id::Id;
 use crate::index::marks::MarkRow;
 use crate::index::{Filter, Index, MAX_ROWS};
 use crate::rows::{RunRow, SeriesRow};
@@ -58,6 +59,11 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// The kind in an address.
+    pub(crate) fn id(&self) -> Id {
+        Id::of("kind", &[&self.mpi, &self.network])
+    }
+
     pub(crate) fn of(run: &RunRow) -> Self {
         let mpi = run.mpi.as_deref().map(|mpi| {
             let end = mpi.find(|c: char| c.is_ascii_digit()).unwrap_or(mpi.len());
@@ -99,10 +105,8 @@ impl Number {
 /// If the engine refuses.
 pub fn alerts(index: &mut Index) -> Result<Vec<Alert>, Error> {
     let marks = index.marks()?;
-    let mut names = index.machine_names()?;
-    names.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
     let mut all = Vec::new();
-    for name in names {
+    for name in index.machine_names()? {
         all.extend(of_machine(index, &name, &marks)?);
     }
     all.sort_by_key(|alert| std::cmp::Reverse(alert.run.started_ms));
@@ -220,6 +224,26 @@ mod tests {
         database.remove_mark(mark.id).unwrap();
         assert_eq!(alerts(database.index()).unwrap()[0].mark, None);
         assert!(database.remove_mark(mark.id).is_err());
+    }
+
+    #[test]
+    fn names_of_a_machine_that_differ_in_case_raise_one_alert() {
+        let folder = Folder::on_engine();
+        let mut database = Database::open(folder.path()).unwrap();
+        // "HAWK" < "Hawk" < "hawk", and another name between them.
+        for (number, name) in (0..17).zip(["HAWK", "Zeus", "hawk"].into_iter().cycle()) {
+            let time_ns = if number < 9 { 100.0 } else { 130.0 };
+            for (copy, name) in [(0, name), (1, "Zeus")] {
+                let bytes = night(number, time_ns);
+                let text = String::from_utf8(bytes).unwrap();
+                let text = text.replace("-0000000000", &format!("-000000000{copy}"));
+                let bytes = text.replace("\"hawk\"", &format!("\"{name}\"")).into_bytes();
+                database.add(Arrival { bytes: &bytes, limits: Limits::OWN, token: None }).unwrap();
+            }
+        }
+        let found = alerts(database.index()).unwrap();
+        let names: Vec<_> = found.iter().map(|alert| &*alert.machine).collect();
+        assert_eq!(names, ["HAWK", "Zeus"]);
     }
 
     #[test]

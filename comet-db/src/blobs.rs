@@ -81,12 +81,6 @@ impl Blobs {
             blobs.set_id(&random_id()?)?;
         }
         let parts = blobs.parts();
-        let is_abandoned = |path: &Path| {
-            let changed = path.metadata().and_then(|data| data.modified());
-            changed.is_ok_and(|time| {
-                SystemTime::now().duration_since(time).is_ok_and(|age| age > ABANDONED)
-            })
-        };
         for path in entries(&parts)?.into_iter().filter(|path| is_abandoned(path)) {
             // Another process may have been faster.
             drop(fs::remove_file(path));
@@ -343,6 +337,12 @@ pub(crate) fn part_name() -> String {
     let number = N_PARTS.fetch_add(1, Ordering::Relaxed);
     let age = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     format!("{}-{number}-{age:x}.part", process::id())
+}
+
+/// True if `path` has been in the making for so long that nobody writes it any more.
+pub(crate) fn is_abandoned(path: &Path) -> bool {
+    let changed = path.metadata().and_then(|data| data.modified());
+    changed.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED))
 }
 
 /// Waits until the names in `folder` are on the disk.

@@ -373,6 +373,18 @@ fn value(row: &tokio_postgres::Row, index: usize) -> Result<Value<'static>, toki
     })
 }
 
+impl Postgres {
+    /// Begins the transaction that `sql` starts.
+    fn start(&mut self, sql: &str) -> Result<(), Error> {
+        let begun = self.batch(sql);
+        self.is_in_transaction = begun.is_ok();
+        if begun.is_err() {
+            self.roll_back();
+        }
+        begun
+    }
+}
+
 impl Store for Postgres {
     fn dialect(&self) -> Dialect {
         let text = "TEXT COLLATE \"C\"";
@@ -390,13 +402,11 @@ impl Store for Postgres {
 
     fn begin(&mut self) -> Result<(), Error> {
         let milliseconds = STATEMENT[1].as_millis();
-        let sql = format!("{BEGIN} SET LOCAL statement_timeout = {milliseconds}");
-        let begun = self.batch(&sql);
-        self.is_in_transaction = begun.is_ok();
-        if begun.is_err() {
-            self.roll_back();
-        }
-        begun
+        self.start(&format!("{BEGIN} SET LOCAL statement_timeout = {milliseconds}"))
+    }
+
+    fn begin_reading(&mut self) -> Result<(), Error> {
+        self.start("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     }
 
     fn commit(&mut self) -> Result<(), Error> {

@@ -127,6 +127,10 @@ impl Store for Sqlite {
         self.batch("BEGIN IMMEDIATE")
     }
 
+    fn begin_reading(&mut self) -> Result<(), Error> {
+        self.batch("BEGIN")
+    }
+
     fn commit(&mut self) -> Result<(), Error> {
         self.batch("COMMIT")
     }

@@ -47,6 +47,12 @@ pub trait Store: Send {
     /// If the engine refuses.
     fn begin(&mut self) -> Result<(), Error>;
 
+    /// Begins a transaction that sees the database as of one moment, and changes nothing.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    fn begin_reading(&mut self) -> Result<(), Error>;
+
     /// Ends the transaction, and keeps its changes.
     ///
     /// # Errors

@@ -204,7 +204,9 @@ const legendOf = (curves) => {
 const seriesOf = ({ name, points, colour, dashes }, number, x, y, label, units) => {
   const group = make("g", { class: `series c${colour} r${dashes}`, "data-series": number });
   group.append(make("title", {}, name));
-  const places = points.map((point) => ({ ...point, px: x.place(point.x), py: y.place(point.y) }));
+  // A logarithmic axis has no place for 0.
+  const above = points.filter((point) => point.y > 0);
+  const places = above.map((point) => ({ ...point, px: x.place(point.x), py: y.place(point.y) }));
   const ranges = places.filter(({ low, high }) => low > 0 && low < high);
   const ends = ({ px, low, high }) => [at(px, y.place(low)), at(px, y.place(high))];
   const bars = ranges.map((one) => `M${ends(one).join("L")}`).join("");

@@ -395,6 +395,21 @@ fn two_that_write_at_once_lose_nothing() {
 }
 
 #[test]
+fn a_reader_sees_one_moment_whatever_is_added_meanwhile() {
+    let folder = Folder::on_engine();
+    let mut database = filled(&folder);
+    let mut reader = Database::reader(folder.path()).unwrap();
+    let seen = reader.read(|index| {
+        let before = index.dump()?;
+        add(&mut database, &Example { number: 99, ..Example::default() }.file());
+        Ok([before, index.dump()?])
+    });
+    let [before, after] = seen.unwrap();
+    assert_eq!(before, after);
+    assert_eq!(reader.dump().unwrap(), database.index().dump().unwrap());
+}
+
+#[test]
 fn names_are_ordered_by_their_bytes_and_letters_of_ascii_have_no_case() {
     let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();

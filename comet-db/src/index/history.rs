@@ -86,6 +86,32 @@ impl Index {
         self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
     }
 
+    /// The curve `id`, if there is one.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn curve(&mut self, id: Id) -> Result<Option<SeriesRow>, Error> {
+        Ok(self.select("WHERE id = $1", &[id.into()])?.into_iter().next())
+    }
+
+    /// The lengths and numbers of ranks at which runs that `filter` admits have points on the curve `series`,
+    /// each once, in their order.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn places(&mut self, series: Id, filter: &Filter) -> Result<Vec<[Option<i64>; 2]>, Error> {
+        let mut all = filter.condition();
+        all.and("point.series_id = ?", [series.into()]);
+        let sql = format!(
+            "SELECT DISTINCT point.x, point.procs FROM point JOIN run ON run.id = point.run_id \
+             JOIN machine ON machine.id = run.machine_id {} \
+             ORDER BY point.x NULLS FIRST, point.procs NULLS FIRST",
+            all.text()
+        );
+        let read = |mut row: Row| Ok([row.maybe_int()?, row.maybe_int()?]);
+        self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
+    }
+
     /// The curves on which `runs` have points with numbers.
     ///
     /// # Errors

@@ -83,6 +83,19 @@ impl Index {
         Ok(done)
     }
 
+    /// Does `work` on the index as of one moment.
+    ///
+    /// # Errors
+    /// Those of `work`, too.
+    pub fn read<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.store.begin_reading()?;
+        let transaction = Transaction { index: self, is_kept: false };
+        work(transaction.index)
+    }
+
     /// Adds the rows of one run.
     ///
     /// # Errors

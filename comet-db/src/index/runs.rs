@@ -1,5 +1,6 @@
 //! Runs, machines, curves and points that an index finds.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::history::LATER;
@@ -288,15 +289,16 @@ impl Index {
         rows.map(read).collect()
     }
 
-    /// The names of the machines that have published runs, in their order.
+    /// The names of the machines that have published runs, in their order; of those that differ in letter case
+    /// alone the first.
     ///
     /// # Errors
     /// If the engine refuses.
     pub fn machine_names(&mut self) -> Result<Vec<String>, Error> {
         let machines = self.machines(State::Published)?.into_iter();
-        let mut names: Vec<String> = machines.map(|of| of.machine.name).collect();
-        names.dedup();
-        Ok(names)
+        let mut known = BTreeSet::new();
+        let names = machines.map(|of| of.machine.name);
+        Ok(names.filter(|name| known.insert(name.to_ascii_lowercase())).collect())
     }
 
     /// The curves of `runs`, run by run, with their points; of at most 100 runs.

@@ -85,6 +85,9 @@ mod tests {
         fn begin(&mut self) -> Result<(), Error> {
             self.0.begin()
         }
+        fn begin_reading(&mut self) -> Result<(), Error> {
+            self.0.begin_reading()
+        }
         fn commit(&mut self) -> Result<(), Error> {
             if std::mem::replace(&mut self.1, true) {
                 return self.0.commit();

@@ -184,18 +184,13 @@ fn trend_query(alert: &Alert) -> String {
     let number = |name: &str, value: &Option<i64>| {
         value.map(|value| format!("&{name}={value}")).unwrap_or_default()
     };
-    let text = |name: &str, value: &str| match value {
-        "" => String::new(),
-        value => format!("&{name}={}", escaped(value)),
-    };
     format!(
-        "machine={}&series={}{}{}{}{}",
+        "machine={}&series={}{}{}&kind={}",
         escaped(&alert.machine),
         series.id,
         number("length", x),
         number("ranks", procs),
-        text("mpi", &kind.mpi),
-        text("network", &kind.network)
+        kind.id()
     )
 }
 

@@ -142,7 +142,7 @@ pub(super) struct MachinesPage {
 #[template(path = "run.html")]
 pub(super) struct RunPage {
     links: Links,
-    superseded: Option<Later>,
+    pub(super) superseded: Option<Later>,
     run: RunRow,
     machine: MachineRow,
     labels: Vec<LabelRow>,

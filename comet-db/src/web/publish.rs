@@ -27,7 +27,7 @@ use super::trends::TrendsPage;
 use crate::alert::{Alert, alerts};
 use crate::card::{State, time_text};
 use crate::id::{BlobId, Id};
-use crate::index::{Filter, Index, MAX_ROWS};
+use crate::index::{Filter, Index, Later, MAX_ROWS};
 use crate::overlay::{self, Of, words};
 use crate::rows::{PointRow, SeriesRow};
 use crate::{Database, Error, answer};
@@ -67,9 +67,13 @@ pub fn publish(
     let mut database = Database::existing(folder)?;
     let blobs = database.blobs().clone();
     let mut files = SiteFolder::begin(to)?;
-    let mut site = Site::of(database.index(), kernels)?;
-    site.put_lists(database.index(), &mut files)?;
-    site.put_data(database.index(), &mut files)?;
+    // Of one moment: what is published meanwhile would be links to pages that are not there.
+    let mut site = database.index().read(|index| {
+        let site = Site::of(index, kernels)?;
+        site.put_lists(index, &mut files)?;
+        site.put_data(index, &mut files)?;
+        Ok(site)
+    })?;
     let of_runs = site.run_pages(database.index(), |_, page| Ok(page.len() as u64 + LINKS))?;
     let used = files.n_bytes + of_runs.iter().sum::<u64>();
     let mut room = most_bytes.saturating_sub(used);
@@ -126,6 +130,8 @@ struct Site {
     held: Arc<Held>,
     /// Published runs, the latest first.
     runs: Vec<Of>,
+    /// Superseded runs among them, each with the run that supersedes it.
+    superseded: BTreeMap<Id, Later>,
     /// Alerts of these runs.
     alerts: Vec<Alert>,
 }
@@ -139,19 +145,18 @@ struct ComparisonPage {
 impl Site {
     fn of(index: &mut Index, kernels: Vec<Suite>) -> Result<Self, Error> {
         let filter = Filter { state: Some(State::Published), ..Filter::default() };
-        let (mut runs, mut after) = (Vec::new(), None);
+        let (mut runs, mut superseded, mut after) = (Vec::new(), BTreeMap::new(), None);
         loop {
             let page = index.runs(&filter, after, MAX_ROWS)?;
+            superseded.extend(index.superseded(&pages::ids(&page.runs))?);
             runs.extend(page.runs);
             after = page.next;
             if after.is_none() {
                 break;
             }
         }
-        let known: BTreeSet<Id> = pages::ids(&runs).into_iter().collect();
-        let mut alerts = alerts(index)?;
-        alerts.retain(|alert| known.contains(&alert.run.id) && known.contains(&alert.before.id));
-        Ok(Self { kernels: Arc::new(kernels), held: Arc::default(), runs, alerts })
+        let alerts = alerts(index)?;
+        Ok(Self { kernels: Arc::new(kernels), held: Arc::default(), runs, superseded, alerts })
     }
 
     fn links(&self, up: &'static str) -> Links {
@@ -160,13 +165,11 @@ impl Site {
 
     /// Lists of runs and machines, alerts with their trends, kernels, the comparison, styles and scripts.
     fn put_lists(&self, index: &mut Index, files: &mut SiteFolder) -> Result<(), Error> {
-        self.put_runs(index, files, None)?;
-        let machines = index.machines(State::Published)?;
-        let mut names: Vec<&str> = machines.iter().map(|of| &*of.machine.name).collect();
-        names.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
-        for name in names {
-            self.put_runs(index, files, Some(name))?;
+        self.put_runs(files, None)?;
+        for name in index.machine_names()? {
+            self.put_runs(files, Some(&name))?;
         }
+        let machines = index.machines(State::Published)?;
         let facts = json!({
             "runs": pages_of(index, &self.runs)?,
             "machines": machines.iter().map(answer::machine).collect::<Vec<_>>(),
@@ -194,12 +197,7 @@ impl Site {
     }
 
     /// The list of the runs of `machine`, or of all, in pages.
-    fn put_runs(
-        &self,
-        index: &mut Index,
-        files: &mut SiteFolder,
-        machine: Option<&str>,
-    ) -> Result<(), Error> {
+    fn put_runs(&self, files: &mut SiteFolder, machine: Option<&str>) -> Result<(), Error> {
         let is_of = |(_, of): &&Of| machine.is_none_or(|name| of.name.eq_ignore_ascii_case(name));
         let runs: Vec<Of> = self.runs.iter().filter(is_of).cloned().collect();
         let (folder, up, first) = match machine {
@@ -219,7 +217,7 @@ impl Site {
             let page = RunsPage {
                 links: self.links(up),
                 title: machine.map_or_else(|| "Runs".into(), |name| format!("Runs on {name}")),
-                superseded: index.superseded(&pages::ids(&runs))?,
+                superseded: self.superseded.clone(),
                 runs,
                 machines: Vec::new(),
                 fields: Vec::new(),
@@ -288,7 +286,8 @@ impl Site {
     ) -> Result<Vec<T>, Error> {
         let mut made = Vec::new();
         for (run, _) in &self.runs {
-            let page = RunPage::of(index, &run.id.to_string(), self.links("../"))?;
+            let mut page = RunPage::of(index, &run.id.to_string(), self.links("../"))?;
+            page.superseded = self.superseded.get(&run.id).copied();
             made.push(work(run.id, &rendered(&page)?)?);
         }
         Ok(made)

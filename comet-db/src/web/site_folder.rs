@@ -1,16 +1,15 @@
 //! The folder of a published site: written beside the one that is there, and exchanged for it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process;
 
 use askama::Template;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use serde_json::Value;
 
 use crate::Error;
-use crate::blobs::is_new;
+use crate::blobs::{is_abandoned, is_new, part_name};
 
 /// The file by which a folder is known as a site.
 const MARKER: &str = "comet-site.json";
@@ -23,6 +22,8 @@ pub(super) struct SiteFolder {
     to: PathBuf,
     /// The folder beside it.
     part: PathBuf,
+    /// A lock of it, which ends with this process.
+    _lock: File,
     pub(super) n_files: usize,
     pub(super) n_bytes: u64,
 }
@@ -41,13 +42,15 @@ impl SiteFolder {
         let name = to.file_name().ok_or_else(|| {
             Error::Unknown(format!("{} has no name (name a folder)", to.display()))
         })?;
-        let start = format!(".{}.part-", name.to_string_lossy());
+        let start = format!(".{}.", name.to_string_lossy());
         let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
         remove_abandoned(parent, &start);
-        let part = parent.join(format!("{start}{}", process::id()));
-        fs::create_dir(&part).map_err(Error::io("make", &part, FREE))?;
-        let mut site = Self { to, part, n_files: 0, n_bytes: 0 };
+        let part = parent.join(format!("{start}{}", part_name()));
+        let made = fs::create_dir(&part).and_then(|()| File::open(&part));
+        let lock = made.map_err(Error::io("make", &part, FREE))?;
+        is_free(&lock);
+        let mut site = Self { to, part, _lock: lock, n_files: 0, n_bytes: 0 };
         let marker = format!("{{\"made_by\":\"comet-run {}\"}}\n", env!("CARGO_PKG_VERSION"));
         site.put(MARKER, marker.as_bytes())?;
         Ok(site)
@@ -90,9 +93,7 @@ impl SiteFolder {
     /// Puts it in the place of the site that is there where the file system cannot exchange them: the old
     /// site is moved away first, and goes with this value.
     fn replace(&self) -> io::Result<()> {
-        let old = self.part.with_extension("old");
-        // A site that was moved away by a process that ended then.
-        drop(fs::remove_dir_all(&old));
+        let old = self.part.with_extension("old.part");
         fs::rename(&self.to, &old)?;
         fs::rename(&self.part, &self.to)?;
         fs::rename(&old, &self.part)
@@ -106,15 +107,21 @@ impl Drop for SiteFolder {
     }
 }
 
-/// Removes folders in `parent` whose names start with `start` and end with the number of a process that
-/// has ended.
+/// True if no process had a lock of `folder`; this one has it now. Some file systems that machines share lock no
+/// folders.
+fn is_free(folder: &File) -> bool {
+    flock(folder, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Removes folders in `parent` whose names start with `start` and that nobody writes any more.
 fn remove_abandoned(parent: &Path, start: &str) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let number = name.to_str().and_then(|name| name.strip_prefix(start));
-        let number = number.and_then(|rest| rest.parse::<u32>().ok());
-        if number.is_some_and(|number| !Path::new("/proc").join(number.to_string()).exists()) {
-            drop(fs::remove_dir_all(entry.path()));
+        let (name, path) = (entry.file_name(), entry.path());
+        let is_part =
+            name.to_str().is_some_and(|name| name.starts_with(start) && name.ends_with(".part"));
+        let is_free = || File::open(&path).is_ok_and(|folder| is_free(&folder));
+        if is_part && (is_abandoned(&path) || is_free()) {
+            drop(fs::remove_dir_all(path));
         }
     }
 }
@@ -142,17 +149,20 @@ mod tests {
         write("two").unwrap();
         assert_eq!(fs::read_to_string(to.join("a/b.html")).unwrap(), "two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left beside it");
-        folder.write(".site.old/left", "by a process that ended amid the renames");
         let mut site = SiteFolder::begin(&to).unwrap();
         site.put("a/b.html", b"two").unwrap();
         site.replace().unwrap();
         drop(site);
         assert_eq!(fs::read_to_string(to.join("a/b.html")).unwrap(), "two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nor by two renames");
-        let abandoned = folder.path().join(".site.part-4294967295");
-        fs::create_dir(&abandoned).unwrap();
-        let begun = SiteFolder::begin(&to).unwrap();
-        assert!(!abandoned.exists() && begun.part.exists());
+        let [left, other] = [".site.1-0-1.part", ".site.other"].map(|n| folder.path().join(n));
+        for path in [&left, &other] {
+            fs::create_dir(path).unwrap();
+        }
+        // In containers all processes have one number.
+        let begun = [&to, &to].map(|to| SiteFolder::begin(to).unwrap());
+        assert!(!left.exists() && other.exists());
+        assert!(begun.iter().all(|site| site.part.exists()), "they are being written");
         drop(begun);
         assert_eq!(fs::read_to_string(to.join("a/b.html")).unwrap(), "two", "it was not finished");
         folder.write("other/file", "precious");

@@ -1,6 +1,7 @@
 //! Trends: one number of one machine over time.
 //!
-//! The address holds `machine`, `series`, `length` and `ranks`; what else it has chooses runs.
+//! The address holds `machine`, `series`, `length`, `ranks`, and `kind` for the runs of one history; what else
+//! it has chooses runs.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,7 @@ use super::figure::{self, Form};
 use super::links::Links;
 use super::pages::{self, Fields, Page, field, html, minute, query, wrong};
 use super::{Failure, Shared, answer as respond, blocking};
-use crate::alert::{Alert, Number};
+use crate::alert::{Alert, Kind, Number};
 use crate::index::{Filter, Index};
 use crate::overlay::{self, words};
 use crate::rows::SeriesRow;
@@ -24,8 +25,8 @@ use crate::{Error, answer, card, id::Id};
 /// Latest runs of a machine whose series are listed.
 const RUNS: usize = 20;
 /// Names of the fields of the choice.
-const OWN: [&str; 9] =
-    ["machine", "series", "length", "ranks", "mpi", "network", "label", "since", "until"];
+const OWN: [&str; 10] =
+    ["machine", "series", "length", "ranks", "kind", "mpi", "network", "label", "since", "until"];
 
 /// Choice that an address names.
 #[derive(Default)]
@@ -34,6 +35,8 @@ pub(super) struct Choice {
     series: Option<Id>,
     length: Option<i64>,
     ranks: Option<i64>,
+    /// Id of the MPI library and network of the runs.
+    kind: Option<Id>,
     is_dark: bool,
 }
 
@@ -51,19 +54,24 @@ pub(super) struct Chosen {
 
 /// The choice that `fields` name.
 fn choice(fields: &Fields) -> Result<Choice, Failure> {
-    let is_own = |name: &str| ["series", "length", "ranks", "dark"].contains(&name);
+    let is_own = |name: &str| ["series", "length", "ranks", "kind", "dark"].contains(&name);
     let rest: Fields = fields.iter().filter(|(name, _)| !is_own(name)).cloned().collect();
     let number = |name| match field(fields, name) {
         "" => Ok(None),
         text => text.parse().map(Some).map_err(|_| wrong(name, text, "a whole number")),
     };
-    let series = match field(fields, "series") {
-        "" => None,
-        text => Some(text.parse().map_err(|_| wrong("series", text, "an id of 16 hex digits"))?),
+    let id = |name| match field(fields, name) {
+        "" => Ok(None),
+        text => text.parse().map(Some).map_err(|_| wrong(name, text, "an id of 16 hex digits")),
     };
-    let (length, ranks) = (number("length")?, number("ranks")?);
-    let is_dark = field(fields, "dark") == "1";
-    Ok(Choice { filter: pages::wanted(&rest)?.filter, series, length, ranks, is_dark })
+    Ok(Choice {
+        filter: pages::wanted(&rest)?.filter,
+        series: id("series")?,
+        length: number("length")?,
+        ranks: number("ranks")?,
+        kind: id("kind")?,
+        is_dark: field(fields, "dark") == "1",
+    })
 }
 
 impl Choice {
@@ -75,19 +83,24 @@ impl Choice {
         let runs: Vec<Id> = page.runs.iter().map(|(run, _)| run.id).collect();
         let series = overlay::distinct(&index.series(&runs)?);
         chosen.series = series.into_iter().map(|(series, _)| series).collect();
-        let is_it = |of: &&SeriesRow| Some(of.id) == self.series;
-        let Some(series) = chosen.series.iter().find(is_it) else { return Ok(chosen) };
-        let points = index.points(&runs, &[series.id])?;
-        chosen.lengths = points.iter().filter_map(|point| point.x).collect();
-        chosen.ranks = points.iter().filter_map(|point| point.procs).collect();
+        let Some(id) = self.series else { return Ok(chosen) };
+        let places = index.places(id, &self.filter)?;
         let is_wanted = |wanted: Option<i64>, found| wanted.is_none() || wanted == found;
-        let is_it = |point: &&crate::rows::PointRow| {
-            is_wanted(self.length, point.x) && is_wanted(self.ranks, point.procs)
+        let is_it =
+            |[x, procs]: &&[_; 2]| is_wanted(self.length, *x) && is_wanted(self.ranks, *procs);
+        let (Some(at), Some(series)) = (places.iter().find(is_it), index.curve(id)?) else {
+            return Ok(chosen);
         };
-        let Some(point) = points.iter().find(is_it) else { return Ok(chosen) };
-        chosen.at = [point.x, point.procs];
-        chosen.title = format!("{}, on {machine}", trend::title(series, chosen.at));
-        let history = index.history(series.id, chosen.at, &self.filter)?;
+        chosen.at = *at;
+        chosen.title = format!("{}, on {machine}", trend::title(&series, chosen.at));
+        chosen.lengths = places.iter().filter_map(|[x, _]| *x).collect();
+        chosen.ranks = places.iter().filter_map(|[_, procs]| *procs).collect();
+        if !chosen.series.contains(&series) {
+            // The latest runs have no point of it.
+            chosen.series.push(series);
+        }
+        let mut history = index.history(id, chosen.at, &self.filter)?;
+        history.retain(|(run, _)| self.kind.is_none_or(|kind| Kind::of(run).id() == kind));
         let marks = index.marks()?.into_iter().filter(|mark| mark.is_of(machine));
         chosen.trend = Some(Trend::of(history, marks.collect()));
         Ok(chosen)
@@ -117,16 +130,10 @@ impl TrendsPage {
     /// The page of a site about the number that `alert` is about.
     pub(super) fn of_alert(index: &mut Index, alert: &Alert, links: Links) -> Result<Self, Error> {
         let Number { series, x, procs, kind } = &alert.worst;
-        let part = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let filter = Filter {
-            machine: Some(alert.machine.clone()),
-            mpi: part(&kind.mpi),
-            network: part(&kind.network),
-            state: Some(card::State::Published),
-            ..Filter::default()
-        };
-        let series = Some(series.id);
-        let choice = Choice { filter, series, length: *x, ranks: *procs, is_dark: false };
+        let (machine, state) = (Some(alert.machine.clone()), Some(card::State::Published));
+        let filter = Filter { machine, state, ..Filter::default() };
+        let (series, kind) = (Some(series.id), Some(kind.id()));
+        let choice = Choice { filter, series, length: *x, ranks: *procs, kind, is_dark: false };
         let chosen = choice.find(index)?;
         Ok(Self { choice, chosen, ..Self::of_alerts(Vec::new(), links) })
     }
