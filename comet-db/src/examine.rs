@@ -20,7 +20,7 @@ use crate::id::{BlobId, Id};
 use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow, Table};
 use crate::store::Value;
 
-pub(crate) use excerpt::excerpt;
+pub(crate) use excerpt::{excerpt, is_point};
 
 /// The most runs of a file.
 const MAX_RUNS: usize = 10_000;

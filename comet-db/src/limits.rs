@@ -6,6 +6,7 @@ use std::io::Read as _;
 use flate2::read::MultiGzDecoder;
 
 use crate::Error;
+use crate::examine::is_point;
 
 /// Start of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -21,13 +22,17 @@ pub struct Limits {
     pub ratio: usize,
     /// Bytes of a line.
     pub line_bytes: usize,
+    /// Values in all lines but those of points: a value of a record takes many times the bytes of its text.
+    pub values: usize,
 }
 
 impl Limits {
     /// Those for files of the operator.
-    pub const OWN: Self = Self { bytes: 1 << 30, ratio: 1000, line_bytes: 256 << 20 };
+    pub const OWN: Self =
+        Self { bytes: 1 << 30, ratio: 1000, line_bytes: 256 << 20, values: 50_000_000 };
     /// Those for files that others submit.
-    pub const FOREIGN: Self = Self { bytes: 64 << 20, ratio: 100, line_bytes: 16 << 20 };
+    pub const FOREIGN: Self =
+        Self { bytes: 64 << 20, ratio: 100, line_bytes: 16 << 20, values: 1_000_000 };
 
     /// The text in `bytes`, unpacked if it is packed by gzip. No more memory is taken than the limits
     /// admit, whatever the bytes hold.
@@ -46,6 +51,16 @@ impl Limits {
         let longest = text.split(|byte| *byte == b'\n').map(<[u8]>::len).max().unwrap_or(0);
         if longest > self.line_bytes {
             return Err(too_large("line", longest, self.line_bytes));
+        }
+        // One comma lies between two values.
+        let commas = |line: &[u8]| line.iter().filter(|byte| **byte == b',').count();
+        let others = text.split(|byte| *byte == b'\n').filter(|line| !is_point(line));
+        let n_values: usize = others.map(commas).sum();
+        if n_values > self.values {
+            return Err(Error::TooLarge(format!(
+                "the records of runs have {n_values} values or more, expected at most {} (split the file by runs)",
+                self.values
+            )));
         }
         Ok(text)
     }
@@ -86,7 +101,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write as _;
 
-    const LIMITS: Limits = Limits { bytes: 4 << 20, ratio: 10, line_bytes: 2 << 20 };
+    const LIMITS: Limits = Limits { bytes: 4 << 20, ratio: 10, line_bytes: 2 << 20, values: 1000 };
 
     fn packed(text: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -117,6 +132,16 @@ mod tests {
         assert!(refusal(&vec![b'\n'; (4 << 20) + 1]).starts_with(expected));
         let expected = "a line has 2097153 bytes or more, expected at most 2097152";
         assert!(refusal(&vec![b' '; (2 << 20) + 1]).starts_with(expected));
+    }
+
+    #[test]
+    fn values_that_take_many_times_their_text_are_counted() {
+        let line = |start: &str| format!("{start}\"x\":[{}0]}}\n", "0,".repeat(600)).into_bytes();
+        let run = line("{\"type\":\"run\",");
+        assert!(LIMITS.unpack(&run).is_ok());
+        let expected = "the records of runs have 1202 values or more, expected at most 1000";
+        assert!(refusal(&[run.clone(), run].concat()).starts_with(expected));
+        assert!(LIMITS.unpack(&line("{\"type\":\"point\",").repeat(9)).is_ok());
     }
 
     #[test]

@@ -6,6 +6,11 @@ use comet_report::runs::{RunRecords, split};
 
 use crate::Error;
 
+/// True if `line` is of a point, or of one of a launch.
+pub(crate) fn is_point(line: &[u8]) -> bool {
+    STARTS_OF_POINTS.iter().any(|start| line.starts_with(start))
+}
+
 /// The runs in `bytes`, a blob that was examined when it was added, with the points of `kernels` and maybe
 /// of others.
 ///
@@ -18,9 +23,8 @@ pub(crate) fn excerpt(bytes: &[u8], kernels: &[&str]) -> Result<Vec<RunRecords>,
     let names: Vec<String> = kernels.iter().map(|name| format!("\"{name}\"")).collect();
     let are_plain = kernels.iter().all(is_plain);
     let is_read = |line: &&[u8]| {
-        let is_point = STARTS_OF_POINTS.iter().any(|start| line.starts_with(start));
         let has = |text: &str| names.iter().any(|name| text.contains(name.as_str()));
-        !are_plain || !is_point || std::str::from_utf8(line).map_or(true, has)
+        !are_plain || !is_point(line) || std::str::from_utf8(line).map_or(true, has)
     };
     let kept: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').filter(is_read).collect();
     let read =

@@ -171,12 +171,12 @@ pub(super) async fn submit(State(site): State<Shared>, request: Request) -> Answ
             format!("the body has more than {most} bytes, or was cut off (pack it by gzip)");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, message)
     })?;
-    let writer = site.clone();
+    let turn = super::place(&site.examinations).await?;
     let added = blocking(move || {
-        let _place = place;
+        let _places = [place, turn];
         let arrival = Arrival { bytes: &bytes, limits: Limits::FOREIGN, token: Some(&token) };
         let prepared = Database::prepare(arrival)?;
-        lock(&writer.writer).keep(prepared)
+        lock(&site.writer).keep(prepared)
     });
     let added = added.await?;
     let runs = added.runs.iter().map(|run| {

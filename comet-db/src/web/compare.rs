@@ -18,7 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::figure::{self, Form};
 use super::links::Links;
 use super::pages::{self, Fields, Page, Wanted, field, html, or_none, query, wrong};
-use super::{Failure, Shared, Site, answer as respond, blocking, lock, place};
+use super::{Failure, Shared, Site, answer as respond, blocking, lock};
 use crate::index::{Index, Later};
 use crate::overlay::{self, MAX_CURVES, Of, Overlay, Scales, View, words};
 use crate::rows::{RunRow, SeriesRow};
@@ -111,6 +111,12 @@ fn size(text: &str) -> Option<i64> {
 }
 
 impl Choice {
+    /// The fields that decide about its comparisons.
+    fn key(&self) -> String {
+        let Self { runs, series, is_over_ranks, view, is_dark: _ } = self;
+        format!("{runs:?} {series:?} {view:?} {is_over_ranks:?}")
+    }
+
     /// The runs that it names in `index`; those that are not published are unknown.
     fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
         let found = self.runs.iter().map(|id| pages::published(index, &id.to_string()));
@@ -135,6 +141,12 @@ impl Choice {
             overlay = Some(overlay::overlay(&runs, &series, points, &view));
         }
         Ok(Chosen { runs, shared, series, overlay })
+    }
+}
+
+impl Against {
+    fn sections(&self) -> Vec<Section> {
+        comparison_parts(&self.comparison)
     }
 }
 
@@ -192,19 +204,16 @@ impl Chosen {
     }
 }
 
-/// Title and sections of a comparison, and true if environments differ.
-type Verdicts = (String, Vec<Section>, bool);
-
 /// The latest comparisons by what they compare: runs that are published never change.
 #[derive(Default)]
-pub(super) struct Compared(VecDeque<(String, Arc<Vec<Verdicts>>)>);
+pub(super) struct Compared(VecDeque<(String, Arc<Vec<Against>>)>);
 
 impl Compared {
-    fn get(&self, key: &str) -> Option<Arc<Vec<Verdicts>>> {
+    fn get(&self, key: &str) -> Option<Arc<Vec<Against>>> {
         self.0.iter().find(|(other, _)| other == key).map(|(_, against)| against.clone())
     }
 
-    fn keep(&mut self, key: String, against: Arc<Vec<Verdicts>>) {
+    fn keep(&mut self, key: String, against: Arc<Vec<Against>>) {
         self.0.truncate(MAX_COMPARED - 1);
         self.0.push_front((key, against));
     }
@@ -222,7 +231,7 @@ struct ComparePage {
     runs: Vec<Of>,
     choice: Choice,
     chosen: Chosen,
-    against: Arc<Vec<Verdicts>>,
+    against: Arc<Vec<Against>>,
     /// The fields of the choice, as the end of an address.
     query: String,
 }
@@ -240,22 +249,34 @@ impl ComparePage {
     }
 }
 
-/// A turn for the files of a choice, if it compares any: waiting requests take no thread, and hold none.
-async fn turn(site: &Shared, choice: &Choice) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-    if choice.runs.len() < 2 || choice.series.is_empty() {
+/// A turn for the files of a choice, if it compares any that were not compared lately: waiting requests take
+/// no thread, and hold none.
+async fn turn(site: &Site, choice: &Choice) -> Result<Option<[OwnedSemaphorePermit; 2]>, Failure> {
+    let is_known = lock(&site.compared).get(&choice.key()).is_some();
+    if is_known || choice.runs.len() < 2 || choice.series.is_empty() {
         return Ok(None);
     }
-    place(&site.reports).await.map(Some)
+    site.reports.turn().await.map(Some)
+}
+
+/// The comparisons of `chosen`, which `choice` names, from those that are kept if they are there.
+fn compared(site: &Site, choice: &Choice, chosen: &Chosen) -> Result<Arc<Vec<Against>>, Error> {
+    let known = lock(&site.compared).get(&choice.key());
+    known.map_or_else(
+        || {
+            let against = Arc::new(chosen.compare(site)?);
+            lock(&site.compared).keep(choice.key(), against.clone());
+            Ok(against)
+        },
+        Ok,
+    )
 }
 
 /// The page.
 pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields>) -> Page {
     let (choice, rest) = choice(&fields)?;
     let Wanted { filter, after, n } = pages::wanted(&rest)?;
-    let (runs, series, view) = (&choice.runs, &choice.series, &choice.view);
-    let key = format!("{runs:?} {series:?} {view:?} {:?}", choice.is_over_ranks);
-    let is_known = lock(&site.compared).get(&key).is_some();
-    let turn = if is_known { None } else { turn(&site, &choice).await? };
+    let turn = turn(&site, &choice).await?;
     let page = blocking(move || {
         let _turn = turn;
         let (chosen, listed, machines) = site.read(|index| {
@@ -266,20 +287,7 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
         let runs = chosen.runs.iter().cloned().chain(listed.runs.into_iter().filter(other));
         let runs: Vec<Of> = runs.collect();
         let superseded = site.read(|index| index.superseded(&pages::ids(&runs)))?;
-        let known = lock(&site.compared).get(&key);
-        let against = match known {
-            Some(against) => against,
-            None => {
-                let verdicts = |of: Against| {
-                    let differs = !of.comparison.environment.is_empty();
-                    (of.title, comparison_parts(&of.comparison), differs)
-                };
-                let against = chosen.compare(&site)?.into_iter().map(verdicts);
-                let against: Arc<Vec<Verdicts>> = Arc::new(against.collect());
-                lock(&site.compared).keep(key, against.clone());
-                against
-            }
-        };
+        let against = compared(&site, &choice, &chosen)?;
         let (links, query) = (site.links(), query(&fields, &OWN));
         let page = ComparePage {
             links,
@@ -324,8 +332,8 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
             Ok((chosen, runs))
         })?;
         let points = chosen.overlay.iter().flat_map(|of| &of.points).map(answer::point);
-        let against = chosen.compare(&site)?.into_iter();
-        let against = against.map(|of| {
+        let against = compared(&site, &choice, &chosen)?;
+        let against = against.iter().map(|of| {
             let runs: Vec<String> = of.runs.iter().map(ToString::to_string).collect();
             json!({ "runs": runs, "comparison": of.comparison })
         });
@@ -389,12 +397,14 @@ mod tests {
     fn the_latest_comparisons_are_kept() {
         let mut compared = Compared::default();
         for number in 0..=MAX_COMPARED {
-            compared
-                .keep(number.to_string(), Arc::new(vec![(number.to_string(), Vec::new(), false)]));
+            let title = number.to_string();
+            let comparison = compare(&[], &[], &Options::default());
+            let against = Against { runs: Vec::new(), title, comparison };
+            compared.keep(number.to_string(), Arc::new(vec![against]));
         }
         assert_eq!(compared.0.len(), MAX_COMPARED);
         assert!(compared.get("0").is_none(), "the earliest is gone");
-        assert_eq!(compared.get("7").unwrap()[0].0, "7");
+        assert_eq!(compared.get("7").unwrap()[0].title, "7");
     }
 
     #[test]

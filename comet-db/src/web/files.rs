@@ -1,6 +1,6 @@
 //! Files behind the pages: reports, result files, styles and scripts.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path as FilePath;
 
 use axum::body::Body;
@@ -9,9 +9,10 @@ use axum::http::header::{self, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use comet_report::plot;
 use comet_report::report::{Options, policy, report as page_of};
+use tokio_util::io::ReaderStream;
 
 use super::pages::{self, HTML, Page, published};
-use super::{Shared, Site, answer, blocking, cache, place};
+use super::{Shared, Site, answer, blocking, cache};
 use crate::blobs::Blobs;
 use crate::card;
 use crate::id::BlobId;
@@ -21,6 +22,8 @@ use crate::{Error, examine};
 
 /// Type of scripts.
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+/// Bytes of a file that memory holds for a client that reads it.
+const CHUNK: usize = 64 << 10;
 
 /// The report of `run`, from the cache of the database in `folder` if it is there.
 pub(super) fn report_of(folder: &FilePath, blobs: &Blobs, run: &RunRow) -> Result<Vec<u8>, Error> {
@@ -53,17 +56,19 @@ pub(super) async fn report(State(site): State<Shared>, Path(id): Path<String>) -
         let site = site.clone();
         blocking(move || {
             let (run, _) = site.read(|index| published(index, &id))?;
-            Ok((fs::read(cache::path(&site.folder, run.id)).ok(), run))
+            Ok((File::open(cache::path(&site.folder, run.id)).ok(), run))
         })
     };
     let page = match known.await? {
-        (Some(page), _) => page,
+        (Some(page), _) => chunks(page),
         (None, run) => {
             // Waiting requests take no thread, and hold no file.
-            let turn = place(&site.reports).await?;
+            let turn = site.reports.turn().await?;
             blocking(move || {
                 let _turn = turn;
-                report_of(&site.folder, &site.blobs, &run)
+                let page = report_of(&site.folder, &site.blobs, &run)?;
+                let kept = File::open(cache::path(&site.folder, run.id));
+                Ok(kept.map_or_else(|_| page.into(), chunks))
             })
             .await?
         }
@@ -76,6 +81,11 @@ pub(super) async fn report(State(site): State<Shared>, Path(id): Path<String>) -
     Ok(answer)
 }
 
+/// A body with the contents of `file`, of which memory holds a part at a time.
+pub(super) fn chunks(file: File) -> Body {
+    Body::from_stream(ReaderStream::with_capacity(tokio::fs::File::from_std(file), CHUNK))
+}
+
 /// The packed form of the blob `id`.
 pub(super) fn packed(blobs: &Blobs, id: BlobId) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
@@ -86,21 +96,24 @@ pub(super) fn packed(blobs: &Blobs, id: BlobId) -> Result<Vec<u8>, Error> {
 
 /// A result file, packed.
 pub(super) async fn file(State(site): State<Shared>, Path(id): Path<String>) -> Page {
-    let bytes = blocking(move || {
+    let file = blocking(move || {
         let unknown = || Error::Unknown("there is no such file".into());
         let id: BlobId =
             id.strip_suffix(".jsonl.gz").unwrap_or(&id).parse().map_err(|_| unknown())?;
         if !site.read(|index| index.is_published(id))? {
             return Err(unknown());
         }
-        packed(&site.blobs, id)
+        let file = site.blobs.packed(id)?;
+        let size = file.metadata().map_err(Error::io("read", id.to_string(), "is it a file?"))?;
+        Ok((file, size.len()))
     });
+    let (file, size) = file.await?;
     let headers = [
         (header::CONTENT_TYPE, "application/gzip"),
         (header::CONTENT_DISPOSITION, "attachment"),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
-    Ok((headers, Body::from(bytes.await?)).into_response())
+    Ok((headers, [(header::CONTENT_LENGTH, size)], chunks(file)).into_response())
 }
 
 /// The style sheet of all pages, with the rules of figures.

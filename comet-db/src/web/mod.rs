@@ -67,6 +67,8 @@ use crate::{Database, Error};
 const CONNECTIONS: usize = 256;
 /// The most submissions at a time; others wait.
 const UPLOADS: usize = 4;
+/// The most reports and comparisons that are made or waited for at a time; others are sent away.
+const WAITING: usize = 16;
 /// The most that a client may take.
 const TIMES: Times = Times {
     head: Duration::from_secs(10),
@@ -113,11 +115,14 @@ struct Site {
     readers: Mutex<Vec<Index>>,
     /// Places of submissions that hold a body in memory.
     uploads: Arc<Semaphore>,
-    /// One report at a time: each takes a core and memory for a while.
-    reports: Arc<Semaphore>,
+    /// One submission at a time is examined: each takes many times its size.
+    examinations: Arc<Semaphore>,
+    reports: Turns,
     kernels: Arc<Vec<Suite>>,
     alerts: Mutex<Alerts>,
     compared: Mutex<Compared>,
+    /// Addresses of proxies, which name their clients; those of this machine are believed in any case.
+    proxies: Vec<IpAddr>,
     /// Requests of each address that is not this machine's.
     clients: Rate<IpAddr>,
     /// Submissions of each token, by its name.
@@ -135,7 +140,7 @@ struct Alerts {
 type Shared = Arc<Site>;
 
 impl Site {
-    fn open(folder: &Path, kernels: Vec<Suite>) -> Result<Self, Error> {
+    fn open(folder: &Path, proxies: Vec<IpAddr>, kernels: Vec<Suite>) -> Result<Self, Error> {
         engine::admit_many(folder)?;
         let database = Database::existing(folder)?;
         Ok(Self {
@@ -145,10 +150,12 @@ impl Site {
             writer: Mutex::new(database),
             readers: Mutex::default(),
             uploads: Arc::new(Semaphore::new(UPLOADS)),
-            reports: Arc::new(Semaphore::new(1)),
+            examinations: Arc::new(Semaphore::new(1)),
+            reports: Turns::new(),
             kernels: Arc::new(kernels),
             alerts: Mutex::default(),
             compared: Mutex::default(),
+            proxies,
             clients: Rate::new(CLIENT[0], CLIENT[1]),
             submitters: Rate::new(SUBMITTER[0], SUBMITTER[1]),
             counters: Counters::default(),
@@ -218,17 +225,19 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 /// Serves the database in `folder` at `address` until SIGTERM or SIGINT arrives, with the meaning of
-/// `kernels`; `ready` receives the address at which it listens.
+/// `kernels`; `proxies` are believed in what they say of their clients, and `ready` receives the address at
+/// which it listens.
 ///
 /// # Errors
 /// If the database cannot be opened, or the address is taken.
 pub fn serve(
     folder: &Path,
     address: SocketAddr,
+    proxies: Vec<IpAddr>,
     kernels: Vec<Suite>,
     ready: impl FnOnce(SocketAddr, &[String]),
 ) -> Result<(), Error> {
-    let site = Arc::new(Site::open(folder, kernels)?);
+    let site = Arc::new(Site::open(folder, proxies, kernels)?);
     let problems = lock(&site.writer).problems().to_vec();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
@@ -253,24 +262,49 @@ pub fn serve(
                 _ = interrupted.recv() => (),
             }
         };
-        accept(listener, site, stopped).await;
-        Ok(())
+        Ok(accept(listener, site, stopped).await)
     });
     // Work that nobody waits for any more has no end that is worth more time.
-    runtime.shutdown_timeout(STOP);
-    served
+    let left =
+        served.as_ref().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()));
+    runtime.shutdown_timeout(left);
+    served.map(drop)
 }
 
 /// A place of `semaphore`, which the work that takes it keeps even if its request is given up.
 async fn place(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failure> {
-    semaphore.clone().acquire_owned().await.map_err(|_| Failure {
-        retry: Some(STOP),
-        ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server stops (try again later)")
-    })
+    semaphore.clone().acquire_owned().await.map_err(|_| busy("the server stops (try again later)"))
 }
 
-/// Answers connections until `stopped`, and then those at hand.
-async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output = ()>) {
+/// The failure of a request that may be sent again in a while.
+fn busy(message: &str) -> Failure {
+    Failure { retry: Some(STOP), ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+}
+
+/// Turns of reports and comparisons, one at a time: each takes a core and memory for a while.
+struct Turns {
+    /// Places of those that wait, or have the turn.
+    places: Arc<Semaphore>,
+    one: Arc<Semaphore>,
+}
+
+impl Turns {
+    fn new() -> Self {
+        let [places, one] = [WAITING, 1].map(|n| Arc::new(Semaphore::new(n)));
+        Self { places, one }
+    }
+
+    /// The next turn, unless too many wait for theirs.
+    async fn turn(&self) -> Result<[OwnedSemaphorePermit; 2], Failure> {
+        let waiting = self.places.clone().try_acquire_owned();
+        let waiting = waiting.map_err(|_| busy("many reports are being made (try again later)"))?;
+        Ok([waiting, place(&self.one).await?])
+    }
+}
+
+/// Answers connections until `stopped`, and then those at hand; the time at which all of them should have
+/// ended.
+async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output = ()>) -> Instant {
     let Times { head, connection: most, .. } = site.times;
     let router = router(site);
     let free = Arc::new(Semaphore::new(CONNECTIONS));
@@ -308,7 +342,9 @@ async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output
         });
     }
     drop(listener);
+    let end = Instant::now() + STOP;
     drop(timeout(STOP, graceful.shutdown()).await);
+    end
 }
 
 fn router(site: Shared) -> Router {
@@ -329,7 +365,8 @@ fn router(site: Shared) -> Router {
 /// answers have.
 async fn guard(State(site): State<Shared>, request: Request, next: Next) -> Response {
     let before = Instant::now();
-    let wait = rate::client(&request).and_then(|client| site.clients.take(&client, before).err());
+    let client = rate::client(&request, &site.proxies);
+    let wait = client.and_then(|client| site.clients.take(&client, before).err());
     let mut answer = match wait {
         Some(wait) => too_many(wait).into_response(),
         None => timeout(site.times.request, next.run(request)).await.unwrap_or_else(|_| {

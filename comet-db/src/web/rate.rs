@@ -12,7 +12,7 @@ use super::lock;
 
 /// The most buckets; the fullest of them are dropped.
 const MOST: usize = 10_000;
-/// The header in which a proxy on this machine names its client.
+/// The header in which a proxy names its client.
 const FORWARDED: &str = "x-forwarded-for";
 
 /// Address of the other end of a connection.
@@ -58,15 +58,18 @@ impl<K: Clone + Eq + Hash> Rate<K> {
     }
 }
 
-/// The address that `request` comes from; `None` of this machine itself. A proxy on this machine is believed
-/// in what it adds, the last name of the header.
-pub(super) fn client(request: &Request) -> Option<IpAddr> {
+/// The address that `request` comes from; `None` of this machine itself. A proxy on this machine, or one of
+/// `proxies`, is believed in what it adds, the last name of the header.
+pub(super) fn client(request: &Request, proxies: &[IpAddr]) -> Option<IpAddr> {
     let Peer(peer) = request.extensions().get::<Peer>()?;
-    if !peer.is_loopback() {
-        return Some(network(*peer));
+    let peer = peer.to_canonical();
+    let own = (!peer.is_loopback()).then(|| network(peer));
+    if own.is_some() && !proxies.contains(&peer) {
+        return own;
     }
-    let names = request.headers().get_all(FORWARDED).iter().next_back()?.to_str().ok()?;
-    names.rsplit(',').next()?.trim().parse().ok().map(network)
+    let names = request.headers().get_all(FORWARDED).iter().next_back();
+    let name = names.and_then(|names| names.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+    name.map(network).or(own)
 }
 
 /// The part of `address` that one client has: of IPv6 the network of 64 bits.
@@ -109,19 +112,23 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_apart_by_address_and_a_local_proxy_is_believed() {
+    fn clients_are_told_apart_by_address_and_proxies_are_believed() {
         let of = |peer: &str, forwarded: &[&str]| {
             let mut request = Request::new(Body::empty());
             request.extensions_mut().insert(Peer(peer.parse().unwrap()));
             for names in forwarded {
                 request.headers_mut().append(FORWARDED, names.parse().unwrap());
             }
-            client(&request).map(|address| address.to_string())
+            let proxies = ["10.0.0.2".parse().unwrap()];
+            client(&request, &proxies).map(|address| address.to_string())
         };
         assert_eq!(of("127.0.0.1", &[]), None);
         assert_eq!(of("10.0.0.7", &["1.1.1.1"]).as_deref(), Some("10.0.0.7"), "anybody can say so");
         assert_eq!(of("127.0.0.1", &["6.6.6.6", "6.6.6.6, 1.1.1.1"]).as_deref(), Some("1.1.1.1"));
         assert_eq!(of("::1", &["x"]), None);
+        assert_eq!(of("10.0.0.2", &["1.1.1.1"]).as_deref(), Some("1.1.1.1"), "a proxy elsewhere");
+        assert_eq!(of("::ffff:10.0.0.2", &["1.1.1.1"]).as_deref(), Some("1.1.1.1"));
+        assert_eq!(of("10.0.0.2", &[]).as_deref(), Some("10.0.0.2"));
         assert_eq!(of("2001:db8::7", &[]).as_deref(), Some("2001:db8::"));
         assert_eq!(of("::ffff:10.0.0.7", &[]).as_deref(), Some("10.0.0.7"));
     }

@@ -1,5 +1,6 @@
 //! Facts about the server as a whole, by requests without a network.
 
+mod load;
 mod strangers;
 
 use axum::body::to_bytes;
@@ -40,7 +41,7 @@ impl Served {
     fn within(times: Times, files: &[Vec<u8>]) -> Self {
         let folder = Folder::on_engine();
         drop(Database::open(folder.path()).unwrap());
-        let site = Site::open(folder.path(), suites()).unwrap();
+        let site = Site::open(folder.path(), Vec::new(), suites()).unwrap();
         let site = Arc::new(Site { times, ..site });
         for bytes in files {
             let arrival = Arrival { bytes, limits: Limits::OWN, token: None };

@@ -1,6 +1,6 @@
 //! Arguments of the commands of the result database.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -241,6 +241,9 @@ pub(crate) struct ServeArgs {
     /// Address and port; other hosts should come through a proxy with TLS
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8910")]
     pub(crate) listen: SocketAddr,
+    /// Address of a proxy on another machine, which names its clients in X-Forwarded-For; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) proxy: Vec<IpAddr>,
 }
 
 #[derive(Debug, Args)]

@@ -24,7 +24,8 @@ pub(crate) fn serve(args: &ServeArgs) -> anyhow::Result<u8> {
         // A pipe that nobody reads is no reason to stop.
         drop(terminal::print(&format!("serving http://{address}/\n")));
     };
-    comet_db::web::serve(&args.folder, args.listen, kernels(), ready).map_err(refused)?;
+    let proxies = args.proxy.clone();
+    comet_db::web::serve(&args.folder, args.listen, proxies, kernels(), ready).map_err(refused)?;
     Ok(exit::OK)
 }
 
