@@ -291,9 +291,10 @@ impl<'a, T: Transport> Context<'a, T> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, op)?;
         let before = t.usage();
+        let mut due_ns = None;
         for index in 0..pace.n_batches() {
             op.clear(t)?;
-            let due_ns = self.start_together(series, index)?;
+            due_ns = self.start_together(series, index, due_ns)?;
             let mut laps = Laps::new(self.method.laps_are_apart);
             let start_ns = t.now_ns();
             laps.start(start_ns);
@@ -328,9 +329,10 @@ impl<'a, T: Transport> Context<'a, T> {
         let (t, pace) = (self.transport, self.pace);
         self.settle(series, op)?;
         let before = t.usage();
+        let mut due_ns = None;
         for index in 0..pace.n_batches() {
             op.clear(t)?;
-            self.start_together(series, index)?;
+            due_ns = self.start_together(series, index, due_ns)?;
             for _ in 0..pace.repetitions {
                 op.run(t)?;
             }
@@ -499,7 +501,7 @@ impl<'a, T: Transport> Context<'a, T> {
     #[inline]
     fn settle(&self, series: usize, op: &mut impl Repeated<T>) -> Result<()> {
         for index in 0..self.pace.settle[series] {
-            self.start_together(series, index)?;
+            self.start_together(series, index, None)?;
             op.run(self.transport)?;
         }
         op.conclude(self.transport)?;
@@ -543,15 +545,28 @@ impl<'a, T: Transport> Context<'a, T> {
             && self.definition(series).starts_together()
     }
 
-    /// Has all ranks begin at once, where the definition wants it; says when they were to begin, on
-    /// the shared clock, if a window was opened.
+    /// Has all ranks begin at once, where the definition wants it; says when they were to begin, on the shared
+    /// clock, if a window was opened. The one before was opened at `before_ns`, if there was one.
     #[inline]
-    fn start_together(&self, series: usize, index: u32) -> Result<Option<u64>> {
+    fn start_together(
+        &self,
+        series: usize,
+        index: u32,
+        before_ns: Option<u64>,
+    ) -> Result<Option<u64>> {
         if !self.starts_together(series) {
             return Ok(None);
         }
         let (t, pace, method) = (self.meeting, self.pace, self.method);
-        let due_ns = pace.sync.start(t, pace.window_ns, method.clock)?;
+        let next_ns =
+            before_ns.filter(|_| pace.period_ns > 0).map(|due_ns| due_ns + pace.period_ns);
+        let due_ns = match next_ns {
+            Some(due_ns) => {
+                sync::await_due(t, due_ns, method.clock);
+                Some(due_ns)
+            }
+            None => pace.sync.start(t, pace.window_ns, method.clock)?,
+        };
         if pace.skew_ns > 0 {
             let number = u64::from(pace.slice) << 32 | u64::from(index);
             let (rank, n_ranks) = (t.rank(), t.n_ranks());

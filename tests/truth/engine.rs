@@ -6,9 +6,11 @@ use comet_core::definition::Definition;
 use comet_core::driver::{Rules, Settings};
 use comet_core::event::{Measurement, SeriesResult};
 use comet_core::kernel::{Case, Profile};
+use comet_core::sample::Sample;
 use comet_core::sync::{Skew, StartSync};
 use comet_sim::machine::{Delay, Machine, NoiseSource};
 use comet_stats::compare::{Launches, MARGIN, Verdict};
+use comet_stats::real;
 
 use super::bench::{Bench, Draws, machine, settings};
 use super::machines;
@@ -244,6 +246,30 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
     let barrier = measure(Rules::Imb, "comet/barrier", &[]);
     assert_eq!(barrier.series[0].definition, Definition::LoopMean);
     assert_eq!((counts(&barrier), barrier.pace.settle[0]), ((1000, 1), 100));
+}
+
+#[test]
+fn windows_of_a_slice_follow_each_other_under_the_rules_of_skampi_alone() {
+    let bench = Bench::new(&machines::flat(), 3);
+    for (rules, follow) in [(Rules::Skampi, true), (Rules::Comet, false)] {
+        let settings = Settings { rules, sync: Some(StartSync::Window), ..standard() };
+        let case = bench.case("comet/reduction", &[8]).expect("three ranks admit the case");
+        let measured = bench.measure(&[case], &settings).remove(0);
+        let series = &measured.series[0];
+        let mut samples = series.ranks[0].samples.iter();
+        for &length in &series.slice_lengths {
+            let of_slice: Vec<_> = samples.by_ref().take(length as usize).collect();
+            let due_ns = |sample: &Sample| sample.due_ns.expect("it started in a window");
+            let gaps: Vec<u64> =
+                of_slice.windows(2).map(|pair| due_ns(pair[1]) - due_ns(pair[0])).collect();
+            let ends_before = of_slice.windows(2).all(|pair| pair[0].end_ns < due_ns(pair[1]));
+            assert!(length > 1 && ends_before, "{rules:?}: {gaps:?}");
+            // The window, and twice the operation on the slowest rank.
+            let period_ns = real(measured.pace.window_ns) + 2.0 * series.summary.min;
+            let has_period = |gap: &u64| real(*gap) == period_ns;
+            assert_eq!(gaps.iter().all(has_period), follow, "{rules:?}: {gaps:?}, {period_ns}");
+        }
+    }
 }
 
 #[test]

@@ -278,6 +278,8 @@ impl<T: Transport> Conductor<'_, T> {
         self.compare_clocks()?;
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
+        let period_ns = self.settings.rules.period_ns(pace.window_ns, &point.probe);
+        let pace = Pace { period_ns, ..pace };
         let start_ns = self.stage.t.now_ns();
         let expected_ns = point.probe.round_ns(pace);
         let sample_ns = point.probe.sample_ns;

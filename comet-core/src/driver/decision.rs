@@ -110,14 +110,14 @@ impl Decision {
             Self::Run(Target { kernel_idx, arrangement, values }, pace) => {
                 let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
                 let Pace { repetitions, n_samples, n_discarded, settle, .. } = pace;
-                let Pace { sync, window_ns, skew_ns, slice, .. } = pace;
+                let Pace { sync, window_ns, period_ns, skew_ns, slice, .. } = pace;
                 let Arrangement { procs, n_groups, datatype, layout } = *arrangement;
                 let datatype = datatype.map_or(0, |datatype| 1 + datatype as usize);
                 let of_messages = datatype + N_TYPES * layout.map_or(0, |layout| 1 + layout);
                 let case =
                     [0, *kernel_idx, procs.unwrap_or(0), n_groups, of_messages].map(|n| n as u64);
                 let counts = [repetitions, n_samples, n_discarded, slice].map(u64::from);
-                let times = [sync as u64, window_ns, skew_ns, expected_ns];
+                let times = [sync as u64, window_ns, period_ns, skew_ns, expected_ns];
                 [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
             }
             Self::CompareClocks => vec![1],
@@ -151,6 +151,7 @@ impl Decision {
                 slice,
                 sync,
                 window_ns,
+                period_ns,
                 skew_ns,
                 expected_ns,
                 ref rest @ ..,
@@ -175,6 +176,7 @@ impl Decision {
                     settle: settle.map(|n| n as u32),
                     sync: *StartSync::ALL.get(sync as usize)?,
                     window_ns,
+                    period_ns,
                     skew_ns,
                     slice: slice as u32,
                 };
@@ -221,6 +223,7 @@ mod tests {
             settle: [3, 0, 7, u32::MAX, 1, 2],
             sync: StartSync::Window,
             window_ns: 20_000,
+            period_ns: 30_000,
             skew_ns: 8,
             slice: 9,
         };

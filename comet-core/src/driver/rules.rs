@@ -9,7 +9,7 @@ use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
 use crate::sync::StartSync;
-use comet_stats::real;
+use comet_stats::{real, whole};
 
 /// Origin of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +182,13 @@ impl Rules {
             Self::ImbP2p => 1,
             _ => 0,
         }
+    }
+
+    /// From the opening of a window to that of the next one, in nanoseconds, where windows are `window_ns` long
+    /// and `probe` has the time of an operation; 0 where each is announced by messages. `SKaMPI` announces the
+    /// first of a batch: what messages leave in the caches adds a tenth of a microsecond to a short operation.
+    pub(super) fn period_ns(self, window_ns: u64, probe: &Probe) -> u64 {
+        if self == Self::Skampi { window_ns + whole(2.0 * probe.slowest_ns()) } else { 0 }
     }
 
     /// True if each lap of an operation begins by a clock read of its own.

@@ -209,6 +209,8 @@ pub struct Pace {
     pub sync: StartSync,
     /// Length of a window, from its announcement to its opening, in nanoseconds.
     pub window_ns: u64,
+    /// From the opening of a window to that of the next one, in nanoseconds; 0 where each is announced.
+    pub period_ns: u64,
     /// Scale of the skew that is injected between the starts of the ranks, in nanoseconds.
     pub skew_ns: u64,
     /// Number of the slice among those of its case: slices are skewed differently.
@@ -231,6 +233,7 @@ impl Pace {
             settle: [settle; MAX_SERIES],
             sync: StartSync::Barrier,
             window_ns: 0,
+            period_ns: 0,
             skew_ns: 0,
             slice: 0,
         }

@@ -20,5 +20,5 @@ mod tree;
 pub use burst::Burst;
 pub use clocks::{ClockOffset, GlobalClock};
 pub use skew::Skew;
-pub(crate) use start::barrier_of_threads;
 pub use start::{StartSync, window_ns};
+pub(crate) use start::{await_due, barrier_of_threads};

@@ -109,8 +109,14 @@ fn await_window<T: Transport>(t: &T, window_ns: u64, clock: Option<&GlobalClock>
     }
     t.blocked_broadcast(0, &mut message)?;
     let due_ns = u64::from_le_bytes(message);
-    t.wait_until_ns(clock.map_or(due_ns, |clock| clock.to_local_ns(due_ns)));
+    await_due(t, due_ns, clock);
     Ok(due_ns)
+}
+
+/// Waits until `due_ns` by the time of `clock`, or by the one clock that all ranks read.
+#[inline]
+pub(crate) fn await_due<T: Transport>(t: &T, due_ns: u64, clock: Option<&GlobalClock>) {
+    t.wait_until_ns(clock.map_or(due_ns, |clock| clock.to_local_ns(due_ns)));
 }
 
 /// The window to begin with, in nanoseconds: 20 us, or four times what the broadcast of a start
