@@ -268,24 +268,24 @@ variants_of_remote() { # NAME QUICK COUNTS
 # Options with which the tables of a program of OSU are compared, a line each: the default counts, and
 # all columns and tables that it can print.
 variants_of() { # NAME
-    local quick='-m 4:16 -i 20 -x 2' check=-c counts=''
+    local quick='-m 4:16 -i 20 -x 2' check=-c few=''
     # Where ranks share CPUs the default counts take long.
-    [[ $ranks -le $(nproc) ]] || counts=' -i 20 -x 2'
+    [[ $ranks -le $(nproc) ]] || few=' -i 20 -x 2'
     # Sums of OSU 7.4 do not pass its own check, unblocked ones in parts neither; rows of several pairs
     # lack percentiles. MPICH 4.0 ends a prepared gather or scatter before its data has moved.
     [[ ! $1 =~ ^osu_(i?(all)?reduce|ireduce_scatter(_block)?|((all)?reduce|gather|scatter)_persistent)$ ]] || check=
     if [[ $1 =~ ^osu_(put|get_bw|get_latency|get_acc|acc|fop|cas) ]]; then
-        variants_of_remote "$1" "$quick" "$counts"
+        variants_of_remote "$1" "$quick" "$few"
         return
     fi
     [[ $1 = osu_multi_lat ]] || printf '%s\n' "$quick -z"
     case $1 in
-        osu_barrier | osu_barrier_persistent) printf '%s\n' "-f$counts" '-i 20 -x 2 -f -z' && return ;;
-        osu_ibarrier) printf '%s\n' "-f$counts" '-i 20 -x 2 -t 5 -z' && return ;;
+        osu_barrier | osu_barrier_persistent) printf '%s\n' "-f$few" '-i 20 -x 2 -f -z' && return ;;
+        osu_ibarrier) printf '%s\n' "-f$few" '-i 20 -x 2 -t 5 -z' && return ;;
         osu_latency | osu_latency_persistent | osu_multi_lat) printf '%s\n' "$quick -b multiple" ;;
         osu_bw | osu_bibw | osu_bw_persistent | osu_bibw_persistent) printf '%s\n' "$quick -W 16" "$quick -b multiple" ;;
         osu_mbw_mr) printf '%s\n' "$quick -R 0 -b multiple" "-m 4096:16384 -i 20 -V" "$quick -V -R 0" ;;
-        *) printf '%s\n' "-m 4096:16384 -f$counts" "$quick $check -f -z" ;;
+        *) printf '%s\n' "-m 4096:16384 -f$few" "$quick $check -f -z" ;;
     esac
     [[ ! $1 =~ ^osu_i ]] || printf '%s\n' "$quick -t 5 -f"
     case $1 in
@@ -299,7 +299,7 @@ variants_of() { # NAME
         osu_bcast | osu_latency | osu_multi_lat | osu_bw | osu_bibw | osu_mbw_mr | osu_ibcast | osu_neighbor_* | osu_ineighbor_*) ;;
         *) printf '%s\n' "$quick -l" ;;
     esac
-    printf '%s\n' "-m 2:16 -i 20 -x 2 -T all $check" "-m 2:16 -T mpi_int$counts"
+    printf '%s\n' "-m 2:16 -i 20 -x 2 -T all $check" "-m 2:16 -T mpi_int$few"
     [[ ! $1 =~ neighbor ]] || printf '%s\n' "$quick -N cart:1:1" "-m 4:16 -i 20 -N graph:$scratch/graph -f"
     printf '%s\n' "$quick $check"
 }

@@ -140,16 +140,16 @@ same "kills left something half there" before after
 printf '%s files answered, none lost; %s of %s kills hit files being added\n' "$(wc -l <promised)" "$hits" "$kills"
 
 announce "submission over loopback"
-"$comet_run" db token add d lab --machine '*' >token 2>/dev/null
-"$comet_run" db token add d boss --scope submit,publish >boss 2>/dev/null
+"$comet_run" db token add d lab --machine '*' >lab.token 2>/dev/null
+"$comet_run" db token add d boss --scope submit,publish >boss.token 2>/dev/null
 serve d d
 url=$(url d)
 "$comet_run" echo -n 2 --profile quick --format none --label machine=cluster --label user=alice --out s.jsonl 2>/dev/null
-COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes >submitted
+COMET_TOKEN=$(cat lab.token) "$comet_run" submit s.jsonl --to "$url" --yes >submitted
 grep -q '^pending ' submitted || fail "a submission is pending: $(cat submitted)"
-COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes | grep -q '^known ' || fail "a file arrives once"
+COMET_TOKEN=$(cat lab.token) "$comet_run" submit s.jsonl --to "$url" --yes | grep -q '^known ' || fail "a file arrives once"
 page=$(sed -n 's/^pending //p' submitted)
-python3 - "$url" "$page" "$(cat token)" "$(sed -n 's/^submitted //p' submitted)" <<'PY'
+python3 - "$url" "$page" "$(cat lab.token)" "$(sed -n 's/^submitted //p' submitted)" <<'PY'
 import gzip, json, sys, urllib.request, urllib.error
 url, page, token, blob = sys.argv[1:]
 def get(path, data=None, headers={}):
@@ -200,7 +200,7 @@ blob=$(sed -n 's/^submitted //p' submitted)
 "$comet_run" db publish d pending-site --size 1Gi >/dev/null
 if grep -rqF -e cluster -e "$blob" pending-site/*.html pending-site/{data,runs,machines,files}; then fail "a site has a pending run"; fi
 [[ ! -e pending-site/files/$blob.jsonl.gz ]] || fail "a site has a pending file"
-COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
+COMET_TOKEN=$(cat boss.token) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
 "$comet_run" db accept d "$blob" >/dev/null
 "$comet_run" db list d --json --machine cluster --state published | wc -l | grep -qx 2 || fail "an accepted run is published"
 gzip -dc "d/data/${blob:0:2}/$blob.jsonl.gz" >sent.jsonl
@@ -273,7 +273,7 @@ for n in {1..17}; do
     ((n <= 12)) || machine=slow.toml
     "$comet_run" echo --machine "$machine" --sizes 8 --hops 1 -n 4 --profile quick --unsteady 2 --seed "$n" \
         --label machine=watched --format none --quiet --out "w$n.jsonl"
-    COMET_TOKEN=$(cat boss) "$comet_run" submit "w$n.jsonl" --redact none --to "$url" --yes >/dev/null 2>&1
+    COMET_TOKEN=$(cat boss.token) "$comet_run" submit "w$n.jsonl" --redact none --to "$url" --yes >/dev/null 2>&1
 done
 python3 - "$url" "$comet_run" <<'PY'
 import json, subprocess, sys, time, urllib.request
@@ -298,7 +298,7 @@ assert "on watched since" not in get("/")
 PY
 "$comet_run" db mark list d | grep -q 'operator  a slower startup' || fail "the mark is listed"
 "$comet_run" db token revoke d lab >/dev/null
-if COMET_TOKEN=$(cat token) "$comet_run" submit s.jsonl --to "$url" --yes 2>/dev/null >/dev/null; then fail "a revoked token is taken"; fi
+if COMET_TOKEN=$(cat lab.token) "$comet_run" submit s.jsonl --to "$url" --yes 2>/dev/null >/dev/null; then fail "a revoked token is taken"; fi
 
 announce "a site with certificates of its own"
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=localhost \
@@ -326,7 +326,7 @@ server.serve_forever()
 PY
 servers+=($!)
 eventually test -s tls
-COMET_TOKEN=$(cat boss) "$comet_run" submit s.jsonl --to "https://localhost:$(cat tls)" --ca ca.pem --yes >encrypted
+COMET_TOKEN=$(cat boss.token) "$comet_run" submit s.jsonl --to "https://localhost:$(cat tls)" --ca ca.pem --yes >encrypted
 grep -q '^known ' encrypted || fail "the site is reached by its certificate: $(cat encrypted)"
 end "${servers[0]}"
 runs d >before

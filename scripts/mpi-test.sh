@@ -147,7 +147,7 @@ has_files() {
     job=$!
     eventually has_any "$folder/io"
     ranks_of "$file" | without_guards | xargs kill -KILL
-    ! wait "$job"
+    if wait "$job"; then return 1; fi
     eventually has_none "$folder/io"
 }
 

@@ -128,7 +128,7 @@ url() { # NAME
 
 announce "a database of simulated runs moves to the server, with equal answers"
 if [[ -d ${COMET_DEMO-} ]]; then cp -r "$COMET_DEMO" sqlite; else "$comet_run" db demo sqlite >/dev/null 2>&1; fi
-"$comet_run" db token add sqlite boss --scope submit,publish >token 2>/dev/null
+"$comet_run" db token add sqlite boss --scope submit,publish >boss.token 2>/dev/null
 "$comet_run" db mark add sqlite t3e 2025-03-31 firmware >/dev/null
 cp -r sqlite shared
 printf '%s\n' "$address" | "$comet_run" db init shared --index -
@@ -198,7 +198,7 @@ for ((n = 1; n <= 20; n++)); do
 done
 cat >submit.py <<'PY'
 import json, sys, urllib.error, urllib.request
-text, token = open("1.jsonl").read(), open("token").read().strip()
+text, token = open("1.jsonl").read(), open("boss.token").read().strip()
 def submit(server, name):
     body = text.replace('"night":"1"', f'"night":"{name}"').encode()
     request = urllib.request.Request(server + "/api/v1/runs", body, {"authorization": "Bearer " + token})
@@ -265,7 +265,7 @@ kept
 
 announce "PostgreSQL breaks off amid submissions, and starts again"
 # The other token has sent as much as a minute admits.
-"$comet_run" db token add shared again --scope submit,publish >token 2>/dev/null
+"$comet_run" db token add shared again --scope submit,publish >boss.token 2>/dev/null
 python3 - "$(url shared)" <<'PY' >>answered &
 import sys, time, urllib.error
 from submit import submit
@@ -312,7 +312,9 @@ runs copy >after
 same "a backup gives other answers" before after
 code=0
 "$comet_run" db list shared 2>words || code=$?
-[[ $code == 1 ]] && grep -q 'cannot connect to PostgreSQL at ' words || fail "without a server, code $code: $(cat words)"
+if [[ $code != 1 ]] || ! grep -q 'cannot connect to PostgreSQL at ' words; then
+    fail "without a server, code $code: $(cat words)"
+fi
 python3 - "$(url shared)" <<'PY'
 import sys
 from submit import status
