@@ -258,7 +258,7 @@ fn windows_of_a_slice_follow_each_other_under_the_rules_of_skampi_alone() {
         let series = &measured.series[0];
         let mut samples = series.ranks[0].samples.iter();
         for &length in &series.slice_lengths {
-            let of_slice: Vec<_> = samples.by_ref().take(length as usize).collect();
+            let of_slice: Vec<_> = samples.by_ref().take(length).collect();
             let due_ns = |sample: &Sample| sample.due_ns.expect("it started in a window");
             let gaps: Vec<u64> =
                 of_slice.windows(2).map(|pair| due_ns(pair[1]) - due_ns(pair[0])).collect();

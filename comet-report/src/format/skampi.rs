@@ -19,7 +19,7 @@
 use std::io::Write;
 
 use comet_core::collective::Element;
-use comet_stats::Trimmed;
+use comet_stats::{mean, sorted};
 
 use super::foreign::{REPETITIONS, figure, procs, whole};
 use crate::figures::values_ns;
@@ -39,8 +39,6 @@ pub(crate) const NODE_NS: &str = "node_ns_";
 pub(crate) const MARKS: [&str; 2] = ["# begin result ", "# end result "];
 /// Word of a number that there is none of.
 pub(crate) const MISSING: &str = "---";
-/// Share of the samples that is cut off at either end.
-const CUT: f64 = 0.25;
 /// Start of the aliases of kernels.
 const PREFIX: &str = "SKaMPI:";
 
@@ -208,9 +206,17 @@ fn row(point: &Point, varied: &[(String, u64)]) -> String {
     format!("{lead}{time}{error} {:8}{nodes}\n", n_samples(point))
 }
 
-/// The standard error of the mean of the middle half, by which `--rules skampi` stop; `None` of one sample.
+/// The standard error of the mean of the middle half as SKaMPI prints it, as if no sample had been cut; that by
+/// which `--rules skampi` stop is larger. `None` of one sample.
 fn error_ns(point: &Point) -> Option<f64> {
-    let of_samples = || Trimmed::of(&values_ns(point)?, CUT)?.standard_error;
+    let of_samples = || {
+        let values = sorted(&values_ns(point)?);
+        let n_cut = values.len() / 4;
+        let middle = &values[n_cut..values.len() - n_cut];
+        let (mean, k) = (mean(middle), middle.len() as f64);
+        let squares: f64 = middle.iter().map(|value| (value - mean).powi(2)).sum();
+        (middle.len() > 1).then(|| (squares / (k * (k - 1.0))).sqrt())
+    };
     figure(point, ERROR_NS).or_else(of_samples)
 }
 
@@ -244,13 +250,13 @@ mod tests {
             let numbers = row.rsplit_once("= ").unwrap().1;
             numbers.split_whitespace().nth(3).unwrap().to_owned()
         };
-        // Samples of 10 operations of 1 to 8 us: Winsorised 3, 3, 3, 4, 5, 6, 6, 6, whose variance is 2.
+        // Samples of 10 operations of 1 to 8 us, of which 3, 4, 5 and 6 are left: sqrt(5 / (4 x 3)).
         let eight = |of: &mut Measured| {
             let samples = of.samples.as_mut().unwrap();
             (samples.shape, samples.data) = ([1, 8], (1..=8).map(|i| 10_000 * i).collect());
             of.starts_ns = Some((0..8).map(|i| 100_000 * i).collect());
         };
-        assert_eq!(error(&eight), "1.0");
+        assert_eq!(error(&eight), "0.6");
         assert_eq!(error(&|_| ()), "---", "one sample");
         assert_eq!(error(&|of| of.samples = None), "---", "stripped");
     }
