@@ -1,6 +1,8 @@
 //! Several launches of one run: what is in the file, what is printed, and what is left of a run that
 //! ends between two of them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::support::{Folder, eventually, send, try_send};
@@ -119,7 +121,8 @@ fn a_simulated_launch_has_a_seed_of_its_own_and_intervals_hold_the_truth() {
         let (_, low, high, point) = quoted(&name);
         let figures = point["launches"]["quoted_ns"].as_array().expect("figures");
         assert_eq!(figures.len(), 12);
-        assert!(figures.windows(2).all(|pair| pair[0] != pair[1]), "{figures:?}");
+        let others: BTreeSet<String> = figures.iter().map(ToString::to_string).collect();
+        assert!(others.len() > 9, "{figures:?}");
         n_held += u32::from(low <= Some(truth_ns) && Some(truth_ns) <= high);
     }
     assert!((36..=40).contains(&n_held), "{n_held} of 40 intervals hold {truth_ns} ns");
