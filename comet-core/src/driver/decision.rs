@@ -12,7 +12,7 @@ use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
 /// ranks of a group, groups, datatype and layout, and a pace.
-const N_CASE_WORDS: usize = 14 + MAX_SERIES;
+const N_CASE_WORDS: usize = 15 + MAX_SERIES;
 /// Words of one number for a datatype: each of them, and none.
 const N_TYPES: usize = Element::ALL.len() + 1;
 /// The most bytes on the wire.
