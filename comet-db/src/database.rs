@@ -220,7 +220,8 @@ impl Database {
                     rows.iter().try_for_each(|rows| index.add(rows))?;
                     index.note(card.received_ms, [&card.submitter, "add", &id.to_string()])?;
                 }
-                if !blobs.contains(id) {
+                // A blob whose rows were lost with their transaction has the card of the earlier arrival.
+                if is_new || !blobs.contains(id) {
                     staged.keep(&known.map_or(card, RunRow::card))?;
                 }
                 Ok(is_new)

@@ -134,6 +134,24 @@ fn a_file_that_is_missing_is_written_again_with_what_is_known_of_it() {
 }
 
 #[test]
+fn a_file_whose_rows_were_lost_has_the_card_of_its_later_arrival() {
+    let (other, folder) = (Folder::on_engine(), Folder::on_engine());
+    let mut source = filled(&other);
+    let id = source.index().blobs().unwrap()[0];
+    let bytes = source.blobs().read(id).unwrap();
+    let mut database = Database::open(folder.path()).unwrap();
+    let arrival = Arrival { bytes: &bytes, limits: Limits::OWN, token: None };
+    let Prepared { packed, card, .. } = Database::prepare(arrival).unwrap();
+    let earlier = Card { received_ms: card.received_ms - 1000, ..card };
+    database.blobs.stage(&packed).unwrap().keep(&earlier).unwrap();
+    let run = add(&mut database, &bytes).runs.remove(0);
+    assert_eq!(database.blobs().card(id).unwrap().received_ms, run.received_ms);
+    let before = database.index().dump().unwrap();
+    database.reindex().unwrap();
+    assert_eq!(database.index().dump().unwrap(), before);
+}
+
+#[test]
 fn damaged_and_missing_blobs_are_problems_and_the_others_stay() {
     let folder = Folder::on_engine();
     let mut database = filled(&folder);
