@@ -92,7 +92,7 @@ pub fn judge(runs: &[RunRecords], operations: &[String], margin: Option<f64>) ->
     };
     let wanted: Vec<&'static Guideline> = GUIDELINES.iter().filter(is_wanted).collect();
     let of_world = |((transport, n_ranks), times): ((String, u64), Times<'_>)| {
-        let world = World { times, n_ranks, margin };
+        let world = World { runs, times, n_ranks, margin };
         let (mut findings, mut unjudged) = (Vec::new(), Vec::new());
         for guideline in &wanted {
             match world.findings(guideline) {
@@ -124,6 +124,7 @@ impl Judgement {
 
 /// Times on one number of ranks.
 struct World<'a> {
+    runs: &'a [RunRecords],
     times: Times<'a>,
     n_ranks: u64,
     margin: Option<f64>,
@@ -139,7 +140,7 @@ impl World<'_> {
     /// The findings of `guideline`, by length.
     fn findings(&self, guideline: &'static Guideline) -> Result<Vec<WithChance>, String> {
         if let Some(missing) = guideline.kernels().find(|id| !self.times.has(id)) {
-            return Err(format!("{missing} was not measured"));
+            return Err(format!("{missing} was not measured: {}", self.reason(missing)));
         }
         let lengths: Vec<u64> = self.times.lengths(guideline.left).collect();
         let mut findings = Vec::new();
@@ -155,6 +156,19 @@ impl World<'_> {
             ));
         }
         Ok(findings)
+    }
+
+    /// The reason why the operation `id` has no times.
+    fn reason(&self, id: &str) -> &str {
+        let points = self.runs.iter().flat_map(|run| &run.points);
+        let mut points = points.filter(|point| {
+            point.operation() == id && point.params.ranks().is_none_or(|n| n == self.n_ranks)
+        });
+        match points.find_map(|point| point.failure()) {
+            Some(failure) => &failure.message,
+            None if id.contains(' ') => "its layout is about a library (measure over MPI)",
+            None => "no run has it",
+        }
     }
 
     /// The operations of the bound at `length`, which is one of `lengths`; `None` if one has no times.

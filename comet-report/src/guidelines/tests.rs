@@ -68,8 +68,12 @@ fn bounds_are_sums_at_the_lengths_that_do_the_same() {
                     against 20.060 us, 1.5 times (exact; Traff 2010)\n";
     assert!(text.contains(sentence), "{text}");
     assert_eq!(judgement.json()["findings"][1]["verdict"], "violated");
-    let why = "imb/reduce_scatter_block was not measured";
-    assert!(judgement.unjudged.iter().any(|(_, reason)| reason == why), "{judgement:?}");
+    for why in [
+        "imb/reduce_scatter_block was not measured: no run has it",
+        "skampi/pingpong_send_recv vector:8:16 was not measured: its layout is about a library (measure over MPI)",
+    ] {
+        assert!(judgement.unjudged.iter().any(|(_, reason)| reason == why), "{judgement:?}");
+    }
 }
 
 #[test]
@@ -116,9 +120,10 @@ fn simulated_times_need_no_launches_and_have_no_margin() {
         let [finding] = &found(&judged[0], "gather <= allgather")[..] else { panic!("one") };
         assert_eq!(finding.verdict, expected, "{finding:?}");
         assert_eq!(judged[0].violations().count(), usize::from(expected == Holds::No));
+        judged[0].to_string()
     };
     check(10.0, Holds::Yes);
-    check(10.001, Holds::No);
+    assert!(check(10.001, Holds::No).contains(" 10.010 us, 1.0001 times (exact; "));
     check(9.0, Holds::Yes);
 }
 

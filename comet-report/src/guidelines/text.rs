@@ -68,7 +68,7 @@ impl Finding {
     /// The interval in words: `1.22 to 1.4`.
     fn interval(&self) -> String {
         self.interval.map_or("-".into(), |[low, high]| {
-            let [low, high] = [low, high].map(|end| significant(end, 3));
+            let [low, high] = [low, high].map(times);
             if low == high { "exact".into() } else { format!("{low} to {high}") }
         })
     }
@@ -81,11 +81,17 @@ impl Finding {
             bytes(self.length_bytes),
             us(self.time_ns),
             us(self.bound_ns),
-            significant(self.factor, 3),
+            times(self.factor),
             self.interval(),
             self.guideline.source.name()
         )
     }
+}
+
+/// `factor` with three digits, or as many more as show its difference from 1; one beyond nine is of rounding.
+fn times(factor: f64) -> String {
+    let mut texts = (3..=9).map(|n_digits| significant(factor, n_digits));
+    texts.find(|text| text != "1").unwrap_or_else(|| "1".into())
 }
 
 /// A time in us.
@@ -101,7 +107,7 @@ fn row(name: &str, findings: &[&Finding]) -> Vec<String> {
     let mut row = vec![name.to_owned()];
     row.extend([findings.len(), n(Holds::No), n(Holds::Open)].map(|n| n.to_string()));
     row.extend(worst.map_or([const { String::new() }; 3], |worst| {
-        [significant(worst.factor, 3), worst.interval(), bytes(worst.length_bytes)]
+        [times(worst.factor), worst.interval(), bytes(worst.length_bytes)]
     }));
     row
 }
