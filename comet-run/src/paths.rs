@@ -41,9 +41,18 @@ pub(crate) fn text_in(path: &Path, mut input: impl Read) -> anyhow::Result<Strin
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
-    let path = path.display();
-    exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
+/// The refusal of the file `path`, which cannot be read because of `error`.
+pub(crate) fn unread(path: &Path, error: &io::Error) -> anyhow::Error {
+    let (path, remedy) = (path.display(), remedy(error));
+    exit::usage(format!("cannot read {path}: {error} ({remedy})"))
+}
+
+/// Remedy for a file that cannot be read because of `error`.
+pub(crate) fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => "name a file in it",
+        _ => "does it exist, and may you read it?",
+    }
 }
 
 /// Writes `bytes` to a new file beside `path`, and gives it that name, so that an old file stays
@@ -120,6 +129,8 @@ mod tests {
 
     #[test]
     fn devices_are_no_inputs() {
+        let error = text_of(Path::new("/")).unwrap_err().to_string();
+        assert!(error.ends_with("(name a file in it)"), "{error}");
         let error = refuse_device(Path::new("/dev/zero")).unwrap_err().to_string();
         assert!(error.starts_with("/dev/zero is a device, expected a file"), "{error}");
         assert!(refuse_device(Path::new("/nowhere")).is_ok());

@@ -359,8 +359,7 @@ fn open(path: &Path, make: impl Fn(&Path) -> io::Result<File>) -> anyhow::Result
     }
     if path.symlink_metadata().is_ok() {
         return Err(exit::usage(format!(
-            "{name} is there already, and results are not added to it (name another file with \
-             --out)"
+            "{name} is there already, and nothing is added to it (name another file with --out)"
         )));
     }
     let folder = make_folder(path).with_context(cannot)?;

@@ -195,7 +195,7 @@ fn methods_machines_and_files_that_cannot_be_are_refused_and_files_are_kept() {
     folder.write("bad.toml", &machine(1.0, "[node]\ncopy = \"5\"\n"));
     folder.refuses(
         r#"
-        barrier -n 2 --out old.jsonl         => error: old.jsonl is there already, and results are not added to it (name another file
+        barrier -n 2 --out old.jsonl         => error: old.jsonl is there already, and nothing is added to it (name another file
         echo --topology t.json               => error: t.json: the mesh of 2 ranks names rank 0 2 times
         show poem.txt                        => line 1
         show empty.jsonl                     => there is no run in empty.jsonl

@@ -40,10 +40,15 @@ pub(super) fn introduce(backend: &dyn Backend, launcher: Option<&Launcher>) -> a
     Ok(terminal::print(&format!("transport {}: {}\n", backend.name(), backend.summary()))?)
 }
 
+/// Width of the first column of [`Run::kernel_text`] for `kernels`.
+pub(super) fn width<'a>(kernels: impl Iterator<Item = &'a KernelPlan>) -> usize {
+    kernels.map(|kernel| kernel.info.id().len()).max().unwrap_or(0).max(24)
+}
+
 /// Titles of the columns of [`Run::kernel_text`].
-pub(super) fn titles() -> String {
+pub(super) fn titles(width: usize) -> String {
     format!(
-        "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+        "{:<width$} {:>6} {:>8} {:>14} {:>12}\n",
         "kernel", "cases", "skipped", "MiB per rank", "time"
     )
 }
@@ -72,20 +77,20 @@ impl<'a> Run<'a> {
     }
 
     fn text(&self, plan: &[KernelPlan], topology: &Topology) -> String {
-        let (n_ranks, mesh) = (topology.n_ranks(), topology.mesh());
+        let (n_ranks, mesh, width) = (topology.n_ranks(), topology.mesh(), width(plan.iter()));
         let mut text = format!(
             "{} on a mesh of {}x{}, hops 0 to {}\n\n{}",
             world::ranks(n_ranks),
             mesh.rows(),
             mesh.cols(),
             topology.max_hops(0),
-            titles()
+            titles(width)
         );
         let (mut n_running, mut most_bytes) = (0, 0);
         for kernel in plan {
             n_running += kernel.running(topology, &self.settings).count();
             most_bytes = most_bytes.max(kernel.bytes_per_rank(topology, &self.settings));
-            text += &self.kernel_text(kernel, topology);
+            text += &self.kernel_text(kernel, topology, width);
         }
         let budget = self.settings.run_budget_ns.map(Duration::from_nanos);
         let time = total_text(self.time(plan, topology), budget, "--budget");
@@ -100,14 +105,20 @@ impl<'a> Run<'a> {
         text
     }
 
-    /// A row about `kernel`, and one for each reason to skip some of its cases.
-    pub(super) fn kernel_text(&self, kernel: &KernelPlan, topology: &Topology) -> String {
+    /// A row about `kernel`, whose first column has this width, and one for each reason to skip some of its
+    /// cases.
+    pub(super) fn kernel_text(
+        &self,
+        kernel: &KernelPlan,
+        topology: &Topology,
+        width: usize,
+    ) -> String {
         let of_launch = |settings: &Settings| {
             prepare::time(kernel.running(topology, settings), topology, settings, self.origin)
         };
         let refusals = kernel.refusals(topology, &self.settings);
         let mut text = format!(
-            "{:<24} {:>6} {:>8} {:>14} {:>12}\n",
+            "{:<width$} {:>6} {:>8} {:>14} {:>12}\n",
             kernel.info.id(),
             kernel.cases.len(),
             refusals.len(),

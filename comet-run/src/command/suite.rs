@@ -18,7 +18,7 @@ use crate::exit;
 use crate::launcher::Launcher;
 use crate::prepare::{self, Prepared};
 use crate::results::create_new;
-use crate::suite::{self, Suite, builtin, schema};
+use crate::suite::{self, Entry, Suite, builtin, schema};
 use crate::terminal;
 
 /// Does what the command line says about suite files; returns the exit code.
@@ -65,21 +65,25 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let backend = backend::find(world, launcher)?;
     let origin = backend.origin(world, launcher)?;
     let width = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0).max(5);
-    let mut text =
-        format!("suite {name}: {about}\n\n{:<width$} {:>6} {}", "entry", "ranks", plan::titles());
+    let prepare = |entry: &Entry| {
+        let prepared = prepare::prepare(&entry.args.plan, &origin);
+        prepared.map_err(|error| entry.explain(&error))
+    };
+    let prepared: Vec<_> = entries.iter().map(prepare).collect::<anyhow::Result<_>>()?;
+    let of_kernel = plan::width(prepared.iter().flatten().flat_map(|prepared| &prepared.plan));
+    let titles = plan::titles(of_kernel);
+    let mut text = format!("suite {name}: {about}\n\n{:<width$} {:>6} {titles}", "entry", "ranks");
     let (mut n_cases, mut most_bytes, mut time) = (0, 0, Some(Duration::ZERO));
     let mut notes = BTreeSet::new();
-    for entry in &entries {
-        let explain = |error| entry.explain(&error);
-        let run = plan::Run::of(&entry.args.plan, &origin).map_err(explain)?;
-        let prepared = prepare::prepare(&entry.args.plan, &origin).map_err(explain)?;
+    for (entry, prepared) in entries.iter().zip(prepared) {
+        let run = plan::Run::of(&entry.args.plan, &origin).map_err(|e| entry.explain(&e))?;
         for Prepared { plan, topology, notes: own, .. } in prepared {
             notes.extend(own);
             for kernel in &plan {
                 let n_ranks = topology.n_ranks();
                 write!(text, "{:<width$} {n_ranks:>6} ", entry.id)
                     .expect("a string takes any text");
-                text += &run.kernel_text(kernel, &topology);
+                text += &run.kernel_text(kernel, &topology, of_kernel);
                 n_cases += kernel.running(&topology, &run.settings).count();
                 most_bytes = most_bytes.max(kernel.bytes_per_rank(&topology, &run.settings));
             }
@@ -89,8 +93,8 @@ fn plan(args: &PlanArgs, launcher: Option<&Launcher>) -> anyhow::Result<u8> {
     let time = plan::total_text(time, limit, "[stop] run");
     writeln!(
         text,
-        "\nin all {n_cases} cases of {} runs, {time}; {} MiB per rank",
-        entries.len(),
+        "\nin all {n_cases} cases of {}, {time}; {} MiB per rank",
+        count(entries.len(), "run"),
         plan::mebibytes(most_bytes)
     )
     .expect("a string takes any text");

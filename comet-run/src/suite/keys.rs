@@ -118,7 +118,7 @@ impl Keys {
         let word = option(key, item);
         self.parse(&["comet".to_owned(), word], &[])
             .map(|_| ())
-            .map_err(|error| item.place.refuse(sentence(&error, key)))
+            .map_err(|error| item.place.refuse(sentence(&error, key, &item.key)))
     }
 
     /// The keys that `flags` of the user give, and those that the environment gives.
@@ -172,14 +172,14 @@ pub(super) fn option(key: &str, item: &Item) -> String {
     format!("--{}={}", key.replace('_', "-"), item.word())
 }
 
-/// The `error` about the option `key` as one sentence, in which the option is called like the key.
-pub(super) fn sentence(error: &clap::Error, key: &str) -> String {
+/// The `error` about the option `key` as one sentence, in which the option is called `name`, as it is written.
+pub(super) fn sentence(error: &clap::Error, key: &str, name: &str) -> String {
     let text = error.to_string();
     let text = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let text = Vec::from_iter(text.lines().map(str::trim)).join(" ");
     let long = format!("'--{} <", key.replace('_', "-"));
     match text.split_once(&long).and_then(|(start, rest)| Some((start, rest.split_once('\'')?.1))) {
-        Some((start, end)) => format!("{start}{key}{end}"),
+        Some((start, end)) => format!("{start}{name}{end}"),
         None => text,
     }
 }

@@ -71,8 +71,8 @@ pub(crate) struct Entry {
     pub(crate) varied: Option<String>,
     pub(crate) args: RunArgs,
     place: Place,
-    /// Places of its keys.
-    places: BTreeMap<String, Place>,
+    /// Its keys, as options and axes are called.
+    items: Table,
 }
 
 impl Entry {
@@ -86,13 +86,13 @@ impl Entry {
     pub(crate) fn explain(&self, error: &anyhow::Error) -> anyhow::Error {
         let text = format!("{error:#}");
         let axis = text.strip_prefix("--axis ").and_then(|rest| rest.split_once(": "));
-        let of_axis = axis.and_then(|(name, rest)| Some((self.places.get(name)?, name, rest)));
+        let of_axis = axis.and_then(|(name, rest)| Some((self.items.get(name)?, name, rest)));
         let option = text.strip_prefix("--").and_then(|rest| rest.split_once(' '));
         let option = option.map(|(name, rest)| (name.replace('-', "_"), rest));
-        let of_option = option.and_then(|(key, rest)| Some((self.places.get(&key)?, key, rest)));
+        let of_option = option.and_then(|(key, rest)| Some((self.items.get(&key)?, rest)));
         let sentence = match (of_axis, of_option) {
-            (Some((place, name, rest)), _) => format!("{place}: {name}: {rest}"),
-            (None, Some((place, key, rest))) => format!("{place}: {key} {rest}"),
+            (Some((item, name, rest)), _) => format!("{}: {name}: {rest}", item.place),
+            (None, Some((item, rest))) => format!("{}: {} {rest}", item.place, item.key),
             (None, None) => format!("{}: {text}", self.place),
         };
         exit::refuse(exit::code_of(error), sentence)
@@ -134,12 +134,12 @@ struct Reader {
 /// The suite in the file or built-in file `name`, each entry with the user's `flags` of `run` behind.
 pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
     let mut reader = Reader { keys: Keys::new(), open: Vec::new(), raw: Vec::new() };
-    let (head, limit) = reader.read(name, Path::new(""), &Layer::default())?;
+    let (head, limit) = reader.read(open(name, Path::new(""))?, &Layer::default())?;
     let word = |key: &str| head.get(key).map(Item::word);
     let stem = || Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let suite = word("name").or_else(stem).unwrap_or_else(|| name.to_owned());
     let given =
-        reader.keys.given(flags).map_err(|error| exit::usage(keys::sentence(&error, "")))?;
+        reader.keys.given(flags).map_err(|error| exit::usage(keys::sentence(&error, "", "")))?;
     let mut entries: Vec<Entry> = Vec::new();
     let mut written = Vec::new();
     let mut names: BTreeMap<String, Place> = BTreeMap::new();
@@ -179,15 +179,13 @@ pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
 }
 
 impl Reader {
-    /// Reads the file `name` in `folder` under the layer of the file that includes it; returns its head
-    /// and the time of all entries.
+    /// Reads a file that was opened, under the layer of the file that includes it; returns its head and the
+    /// time of all entries.
     fn read(
         &mut self,
-        name: &str,
-        folder: &Path,
+        (file, folder, text): (String, PathBuf, String),
         above: &Layer,
     ) -> anyhow::Result<(Table, Option<Item>)> {
-        let (file, folder, text) = open(name, folder)?;
         let mut tables = table::read(&file, &text)?;
         let datatypes = layouts::read(std::mem::take(&mut tables.layout), &above.datatypes)?;
         let of_entries = tables.measure.iter_mut().map(|(_, entry)| entry);
@@ -234,8 +232,9 @@ impl Reader {
                         self.open.join(", ")
                     )));
                 }
-                self.read(other, &folder, &layer)
-                    .map_err(|error| exit::refuse(exit::code_of(&error), format!("{error:#}")))?;
+                let opened = open(other, &folder);
+                let opened = opened.map_err(|e| include.place.refuse(format_args!("{e:#}")))?;
+                self.read(opened, &layer)?;
             }
         }
         self.open.pop();
@@ -278,9 +277,8 @@ impl Reader {
         words.extend(labels.map(|(key, value)| format!("--label={key}={value}")));
         let mut of_axes: Vec<(String, Item)> = Vec::new();
         let keys = self.written_keys(&given, &axes);
-        let mut places = BTreeMap::new();
+        let items = given.clone();
         for (key, item) in given {
-            places.insert(key.clone(), item.place.clone());
             if axes.contains(&&*key) || key == layouts::KEY {
                 // The values of the command line stand behind, and win.
                 if !by_flags.axes.contains_key(&key) && !by_flags.options.contains_key(&key) {
@@ -325,11 +323,11 @@ impl Reader {
             let mut args = self
                 .keys
                 .parse(&words, flags)
-                .map_err(|error| place.refuse(keys::sentence(&error, "")))?;
+                .map_err(|error| place.refuse(keys::sentence(&error, "", "")))?;
             // Behind the kernels stands what selected the suite.
             args.plan.select.truncate(kernel.values.len());
-            let (place, places) = (place.clone(), places.clone());
-            entries.push(Entry { id, varied: label, args, place, places });
+            let (place, items) = (place.clone(), items.clone());
+            entries.push(Entry { id, varied: label, args, place, items });
         }
         if !is_apart {
             written.push(write(&id, keys));
@@ -410,7 +408,7 @@ fn open(name: &str, folder: &Path) -> anyhow::Result<(String, PathBuf, String)> 
         let known: BTreeSet<&str> = builtin::names().collect();
         let instead = match known.contains(name) {
             true => format!("write {BUILT_IN}{name} for the built-in one"),
-            false => "does it exist, and may you read it?".into(),
+            false => paths::remedy(&error).into(),
         };
         exit::usage(format!("cannot read {file}: {error} ({instead})"))
     })?;

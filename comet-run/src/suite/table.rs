@@ -38,6 +38,8 @@ impl Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) place: Place,
+    /// The key, as it is written.
+    pub(super) key: String,
     /// The members of a list, or the one value.
     pub(super) values: Vec<String>,
 }
@@ -61,12 +63,12 @@ impl Item {
     pub(super) fn first(&self, key: &str) -> Self {
         if key == layouts::KEY {
             let values = self.values.first().cloned().into_iter().collect();
-            return Self { place: self.place.clone(), values };
+            return Self { values, ..self.clone() };
         }
         let word = self.word();
         let item = word.split(',').next().unwrap_or_default();
         let first = item.split("..").next().unwrap_or_default().trim();
-        Self { place: self.place.clone(), values: vec![first.to_owned()] }
+        Self { values: vec![first.to_owned()], ..self.clone() }
     }
 }
 
@@ -172,7 +174,7 @@ impl Reader<'_> {
             }
             _ => vec![self.text(value)?],
         };
-        Ok(Item { place, values })
+        Ok(Item { place, key: key.to_owned(), values })
     }
 
     /// A member of a list of layouts: a text, or a pair of them, `[SENT, RECEIVED]`.
@@ -242,6 +244,7 @@ mod tests {
     fn the_first_value_is_the_first_that_is_written() {
         let item = |text: &str| Item {
             place: Place { file: "a".into(), line: 1 },
+            key: "length_bytes".into(),
             values: text.split('|').map(str::to_owned).collect(),
         };
         for (text, first, is_several) in [

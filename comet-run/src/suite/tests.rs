@@ -231,7 +231,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "error",
         "[stop]\nerror = 'small'\n",
-        "a.toml:2: invalid value 'small' for standard_error: not a share between 0.01 and 50 percent",
+        "a.toml:2: invalid value 'small' for error: not a share between 0.01 and 50 percent",
     ),
     (
         "samples",
@@ -251,7 +251,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "case",
         "[stop]\ncase = 5\n",
-        "a.toml:2: invalid value '5' for time: a time is a number with a unit (write 200ms",
+        "a.toml:2: invalid value '5' for case: a time is a number with a unit (write 200ms",
     ),
     (
         "vary",
@@ -293,9 +293,19 @@ const FAULTS: &[(&str, &str, &str)] = &[
     (
         "built",
         "include = 'builtin:skampi'",
-        "'skampi' is no built-in suite file; did you mean skampi-1998 or skampi-5?",
+        "a.toml:1: 'skampi' is no built-in suite file; did you mean skampi-1998 or skampi-5?",
     ),
-    ("none", "include = 'b.toml'", "cannot read b.toml: No such file"),
+    ("none", "\ninclude = ['b.toml']", "a.toml:2: cannot read b.toml: No such file"),
+    (
+        "folder",
+        "include = '.'",
+        "a.toml:1: cannot read .: Is a directory (os error 21) (name a file in it)",
+    ),
+    (
+        "stop-of-rules",
+        "[stop]\nerror = '3 %'\n[[measure]]\nkernel = 'echo'\n",
+        "a.toml:2: error 3 is a rule of --rules skampi, and the rules are comet",
+    ),
 ];
 
 #[test]
