@@ -103,6 +103,9 @@ announce "refusals"
 printf '{"type":"end"}\n' >wrong.jsonl
 if "$comet_run" db add d wrong.jsonl 2>words; then fail "a wrong file is added"; fi
 grep -q 'line 1: ' words || fail "a refusal names the line: $(cat words)"
+head -c -30 1.jsonl >cut.jsonl
+"$comet_run" db add cut cut.jsonl 2>words >/dev/null
+grep -q ' of cut.jsonl is incomplete and left out' words || fail "a file that was cut is told: $(cat words)"
 
 announce "kill -9 while files are added, $kills times"
 lost=0

@@ -318,7 +318,11 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).and_then(|entries| {
         entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()
     });
-    entries.map_err(Error::io("read", folder, "is it the folder of a database?"))
+    entries.map_err(Error::io(
+        "read",
+        folder,
+        "is it the folder of a database, and may you read it?",
+    ))
 }
 
 /// True if `folder` is not there, or holds nothing but the file `besides`.
@@ -326,7 +330,7 @@ pub(crate) fn is_new(folder: &Path, besides: &str) -> Result<bool, Error> {
     match fs::read_dir(folder) {
         Ok(entries) => Ok(entries.flatten().all(|entry| entry.file_name() == besides)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(Error::io("read", folder, "name a folder")(error)),
+        Err(error) => Err(Error::io("read", folder, "name a folder that you may read")(error)),
     }
 }
 

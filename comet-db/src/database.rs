@@ -1,12 +1,15 @@
 //! A database: blobs, and the index that follows from them.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::Path;
+
+use comet_report::read::incomplete_line;
 
 use crate::Error;
 use crate::blobs::{Blobs, Packed, is_new};
 use crate::card::{Card, OPERATOR, State, now_ms};
-use crate::engine::{self, Server};
+use crate::engine::{self, PERMISSIONS, Server};
 use crate::examine::{self, RunRows};
 use crate::id::{BlobId, Id};
 use crate::index::Index;
@@ -45,6 +48,14 @@ pub struct Prepared {
     card: Card,
     token: Option<TokenRow>,
     rows: Vec<RunRows>,
+    incomplete_line: Option<usize>,
+}
+
+impl Prepared {
+    /// Number, from 1, of a last line that was only written in part, and is in no row.
+    pub fn incomplete_line(&self) -> Option<usize> {
+        self.incomplete_line
+    }
 }
 
 /// A file on its way into a database.
@@ -82,7 +93,7 @@ impl Database {
 
     /// The blobs of the database in `folder`, or of the one that it becomes.
     fn blobs_in(folder: &Path) -> Result<Blobs, Error> {
-        if !is_new(folder, engine::POSTGRES)? && !folder.join("data").is_dir() {
+        if !has_files(folder)? && !is_new(folder, engine::POSTGRES)? {
             return Err(Error::Unknown(format!(
                 "{} is no database (name a new folder, or one that comet-run db add made)",
                 folder.display()
@@ -96,13 +107,22 @@ impl Database {
     /// # Errors
     /// As [`open`](Self::open), and if there is none.
     pub fn existing(folder: &Path) -> Result<Self, Error> {
-        if !folder.join("data").is_dir() {
-            return Err(Error::Unknown(format!(
-                "{} is no database (comet-run db add makes one)",
-                folder.display()
-            )));
-        }
+        Self::require(folder)?;
         Self::open(folder)
+    }
+
+    /// Checks that `folder` holds a database.
+    ///
+    /// # Errors
+    /// If it does not, or cannot be read.
+    pub(crate) fn require(folder: &Path) -> Result<(), Error> {
+        if has_files(folder)? {
+            return Ok(());
+        }
+        Err(Error::Unknown(format!(
+            "{} is no database (comet-run db add makes one)",
+            folder.display()
+        )))
     }
 
     /// Another connection to the index of the open database in `folder`, for a thread that reads.
@@ -191,7 +211,8 @@ impl Database {
                 ));
             }
         }
-        Ok(Prepared { packed, card, token: token.cloned(), rows })
+        let incomplete_line = incomplete_line(&text);
+        Ok(Prepared { packed, card, token: token.cloned(), rows, incomplete_line })
     }
 
     /// Adds a file that was examined, as [`add`](Self::add) does. One that is in the index, but not on the disk
@@ -200,7 +221,7 @@ impl Database {
     /// # Errors
     /// If it cannot be written, or its token has ended meanwhile.
     pub fn keep(&mut self, prepared: Prepared) -> Result<Added, Error> {
-        let Prepared { packed, card, token, rows } = prepared;
+        let Prepared { packed, card, token, rows, .. } = prepared;
         let (id, blobs) = (packed.id, &self.blobs);
         let is_there = self.index.contains(id)? && blobs.contains(id);
         let is_new = !is_there && {
@@ -373,6 +394,17 @@ impl Database {
         // No other process changes them meanwhile.
         self.index.write(|index| copy.index.write(|copy| copy.take_over(index)))?;
         Ok(n_copied)
+    }
+}
+
+/// True if `folder` holds the files of a database.
+fn has_files(folder: &Path) -> Result<bool, Error> {
+    match folder.join("data").metadata() {
+        Ok(data) => Ok(data.is_dir()),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(error) => Err(Error::io("read", folder, PERMISSIONS)(error)),
     }
 }
 

@@ -29,8 +29,8 @@ const SHARED: [(u32, &str); 9] = [
     (0x1983_0326, "BeeGFS"),
     (0x00c3_6400, "CephFS"),
 ];
-/// Remedy for a file of an address that cannot be read or written.
-const PERMISSIONS: &str = "see to its permissions";
+/// Remedy for a file or folder that cannot be read or written.
+pub(crate) const PERMISSIONS: &str = "see to its permissions";
 
 /// A database on a server of PostgreSQL.
 #[derive(Clone, PartialEq, Eq)]
@@ -177,6 +177,22 @@ mod tests {
         assert_eq!(shared(0xef53), None, "ext4");
         let folder = Folder::new();
         assert_eq!(admit_many(folder.path()).ok(), Some(()), "a folder for files of a while");
+    }
+
+    #[test]
+    fn a_damaged_index_is_moved_aside_and_one_without_rights_is_not() {
+        let folder = Folder::new();
+        let refusal = |name: &str| {
+            let error = Sqlite::open(&folder.path().join(name)).unwrap_err().to_string();
+            (error.contains("permissions of the index"), error.contains("move it aside"))
+        };
+        folder.write("junk", &"no index ".repeat(100));
+        assert_eq!(refusal("junk"), (false, true));
+        assert_eq!(refusal("none/index"), (true, false), "SQLite cannot open it");
+        let mut index = Sqlite::open(&folder.path().join(SQLITE)).unwrap();
+        index.batch("PRAGMA query_only = ON").unwrap();
+        let error = index.batch("CREATE TABLE x (y)").unwrap_err().to_string();
+        assert!(error.contains("readonly database (see to the permissions of"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::Error;
@@ -30,8 +30,8 @@ const SETTINGS: &str = "
 const ALONE: &str = "PRAGMA locking_mode = EXCLUSIVE;";
 
 /// Remedy for an index that is damaged.
-const DAMAGED: &str = "move it aside and run comet-run db reindex, which makes it from the files; tokens, \
-                       marks and the audit log are in a backup alone";
+const DAMAGED: &str = "if it is damaged, move it aside and run comet-run db reindex, which makes it from the \
+                       files; tokens, marks and the audit log are in a backup alone";
 
 /// A connection to a file of SQLite.
 #[derive(Debug)]
@@ -70,21 +70,29 @@ impl Sqlite {
             Ok(Self { connection })
         });
         opened.map_err(|error| {
-            let path = path.display();
-            Error::Index(format!("cannot open {path}: {error} (if it is damaged, {DAMAGED})"))
+            let (path, remedy) = (path.display(), remedy(&error).unwrap_or(DAMAGED));
+            Error::Index(format!("cannot open {path}: {error} ({remedy})"))
         })
     }
 }
 
 /// The refusal of SQLite.
 fn refused(error: rusqlite::Error) -> Error {
-    let remedy = match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseBusy) => " (another process writes; try again)",
-        Some(rusqlite::ErrorCode::DiskFull) => " (free some space)",
-        Some(rusqlite::ErrorCode::DatabaseCorrupt) => &format!(" ({DAMAGED})"),
-        _ => "",
-    };
-    Error::Index(format!("{error}{remedy}"))
+    let remedy = remedy(&error).map(|remedy| format!(" ({remedy})"));
+    Error::Index(format!("{error}{}", remedy.unwrap_or_default()))
+}
+
+/// Remedy for a refusal of SQLite, if it has one.
+fn remedy(error: &rusqlite::Error) -> Option<&'static str> {
+    match error.sqlite_error_code()? {
+        ErrorCode::DatabaseBusy => Some("another process writes; try again"),
+        ErrorCode::DiskFull => Some("free some space"),
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            Some("see to the permissions of the index and of its folder: all commands write there")
+        }
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Some(DAMAGED),
+        _ => None,
+    }
 }
 
 impl ToSql for Value<'_> {

@@ -1,6 +1,6 @@
 //! Client of a database: sends a result file.
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -66,11 +66,17 @@ pub fn certificates(pem: &[u8]) -> Result<RootCerts, Error> {
 }
 
 /// Sends the `packed` file to the database at `url`, several times if it does not answer; one of `roots` has
-/// to vouch for its certificate.
+/// to vouch for its certificate. `again` receives a sentence before each pause.
 ///
 /// # Errors
 /// If the database refuses, or does not answer.
-pub fn send(url: &str, roots: RootCerts, secret: &Secret, packed: &[u8]) -> Result<Receipt, Error> {
+pub fn send(
+    url: &str,
+    roots: RootCerts,
+    secret: &Secret,
+    packed: &[u8],
+    again: impl Fn(&str),
+) -> Result<Receipt, Error> {
     let reach = Reach::of(url)?;
     let base = url.trim_end_matches('/');
     let config = Agent::config_builder();
@@ -88,10 +94,14 @@ pub fn send(url: &str, roots: RootCerts, secret: &Secret, packed: &[u8]) -> Resu
         let (status, failure) = match attempt(&agent, base, secret, packed) {
             Ok((status @ (200 | 201), answer)) => return receipt(base, status == 201, &answer),
             Ok((status, answer)) => (status, words(status, &answer)),
-            Err(error) => (0, error.to_string()),
+            Err(error) => (0, passing(base, &error)?),
         };
         match pauses.next().filter(|_| is_passing(status)) {
-            Some(pause) => thread::sleep(*pause),
+            Some(pause) => {
+                let seconds = pause.as_secs();
+                again(&format!("{base} does not take the file: {failure} (again in {seconds} s)"));
+                thread::sleep(*pause);
+            }
             None => return Err(refusal(base, status, &failure)),
         }
     }
@@ -100,6 +110,21 @@ pub fn send(url: &str, roots: RootCerts, secret: &Secret, packed: &[u8]) -> Resu
 /// True if another attempt may succeed; 0 stands for no answer.
 fn is_passing(status: u16) -> bool {
     matches!(status, 0 | 408 | 429 | 500..)
+}
+
+/// The words of `error`, behind which another attempt may succeed.
+///
+/// # Errors
+/// If none does: what answers has no TLS, or another certificate.
+fn passing(base: &str, error: &ureq::Error) -> Result<String, Error> {
+    match error {
+        ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+            Err(Error::Unknown(format!(
+                "{base} cannot be reached by TLS: {error} (http or https? see --ca for certificates)"
+            )))
+        }
+        error => Ok(error.to_string()),
+    }
 }
 
 /// The failure of the last attempt.
@@ -171,7 +196,11 @@ fn receipt(base: &str, is_new: bool, answer: &Value) -> Result<Receipt, Error> {
 
 /// The words of a refusal.
 fn words(status: u16, answer: &Value) -> String {
-    let error = answer["error"].as_str().unwrap_or("no reason was given");
+    let none = match is_passing(status) {
+        true => "no reason was given",
+        false => "no reason was given, is this the address of a database?",
+    };
+    let error = answer["error"].as_str().unwrap_or(none);
     let problems = answer["problems"].as_array().into_iter().flatten();
     let lines = problems.filter_map(|of| {
         Some(format!("\nline {}: {}", of["line"].as_u64()?, of["message"].as_str()?))
@@ -182,6 +211,9 @@ fn words(status: u16, answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
+    use std::io::Read as _;
+    use std::net::TcpListener;
 
     #[test]
     fn a_token_goes_to_encrypted_and_local_addresses_alone() {
@@ -225,5 +257,40 @@ mod tests {
             assert_eq!(matches!(error, Error::Unknown(_)), is_fault, "{status}");
             assert_eq!(matches!(error, Error::Unreachable(_)), !is_fault, "{status}");
         }
+        assert_eq!(words(503, &Value::Null), "no reason was given (status 503)");
+        let other = "no reason was given, is this the address of a database? (status 404)";
+        assert_eq!(words(404, &Value::Null), other);
+    }
+
+    #[test]
+    fn an_answer_without_tls_is_final_and_a_pause_is_announced() {
+        let [invalid, refused] = [ErrorKind::InvalidData, ErrorKind::ConnectionRefused]
+            .map(|kind| passing("https://x", &ureq::Error::Io(kind.into())));
+        let error = invalid.unwrap_err();
+        assert!(matches!(error, Error::Unknown(_)), "{error}");
+        assert!(error.to_string().contains(" (http or https? "), "{error}");
+        assert!(refused.is_ok());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = thread::spawn(move || {
+            for status in ["503 Busy", "404 Nothing"] {
+                let (mut client, _) = listener.accept().unwrap();
+                let (mut request, mut byte) = (Vec::new(), [0]);
+                while !request.ends_with(b"\r\n\r\nbody") {
+                    client.read_exact(&mut byte).unwrap();
+                    request.extend(byte);
+                }
+                let head = "connection: close\r\ncontent-length: 0";
+                write!(client, "HTTP/1.1 {status}\r\n{head}\r\n\r\n").unwrap();
+            }
+        });
+        let notes = RefCell::new(Vec::new());
+        let again = |note: &str| notes.borrow_mut().push(note.to_owned());
+        let secret = Secret::new().unwrap();
+        let error = send(&url, RootCerts::WebPki, &secret, b"body", again).unwrap_err();
+        server.join().unwrap();
+        assert!(error.to_string().ends_with("address of a database? (status 404)"), "{error}");
+        let note = "does not take the file: no reason was given (status 503) (again in 1 s)";
+        assert_eq!(notes.take(), [format!("{url} {note}")]);
     }
 }

@@ -136,6 +136,12 @@ impl Records {
     }
 }
 
+/// Number, from 1, of a last line of `text` that was only written in part.
+pub fn incomplete_line(text: &[u8]) -> Option<usize> {
+    let (number, last) = (1..).zip(text.split(|byte| *byte == b'\n')).last()?;
+    (!last.is_empty() && parse(last).is_err()).then_some(number)
+}
+
 /// The records of a result file as they are.
 pub(crate) fn parse_lines(text: &[u8]) -> Result<Records, ReadError> {
     parse_within(text, Bounds::NONE)
@@ -394,9 +400,11 @@ fn parse(line: &[u8]) -> Result<Record, String> {
 }
 
 /// The words of `error` without its position, which counts from the start of the line.
-fn words(error: &serde_json::Error) -> String {
+pub(crate) fn words(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    plain::text(text.split(" at line ").next().unwrap_or(&text))
+    let text = plain::text(text.split(" at line ").next().unwrap_or(&text));
+    let is_json = !error.is_syntax() && !error.is_eof();
+    if is_json { text } else { format!("no line of a result file of comet-run: {text}") }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ReadError> {
@@ -426,6 +434,8 @@ mod tests {
         let found = read_records(&path).unwrap();
         let n_lines = text.lines().count();
         assert_eq!((found.records.len(), found.incomplete_line), (n_lines - 1, Some(n_lines)));
+        let incomplete = |n_bytes: usize| incomplete_line(&text.as_bytes()[..text.len() - n_bytes]);
+        assert_eq!([30, 1, 0].map(incomplete), [Some(n_lines), None, None]);
         let validation = validate(&path).unwrap();
         assert_eq!(validation.problems, []);
         let ending = validation.runs[0].ending();
@@ -440,7 +450,7 @@ mod tests {
         };
         check("{}\n", "line 1: missing field `type`");
         check("{\"type\":\"end\"}\n", "line 1: missing field `status`");
-        check("# text\n", "line 1: expected value");
+        check("# text\n", "line 1: no line of a result file of comet-run: expected value");
         let (_folder, _, text) = recorded();
         let foreign = text.replace(SCHEMA, "comet.record/9");
         check(&foreign, "line 1: the format is comet.record/9, expected comet.record/1");

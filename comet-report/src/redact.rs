@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fingerprint::sha256_hex;
 use crate::plain;
-use crate::read::ReadError;
+use crate::read::{ReadError, words};
 use crate::record::{Outcome, Record, Run};
 
 /// Label of a run that names the kinds of facts that were replaced.
@@ -71,7 +71,8 @@ pub struct Redacted {
 }
 
 /// The result file `text` with pseudonyms for `facts`, made with the secret `key`. Fields that CoMet does
-/// not know are left out, and so is a last line that was only written in part.
+/// not know are left out, and so is a last line that was only written in part. A file whose runs have
+/// pseudonyms for all of these already stays as it is.
 ///
 /// # Errors
 /// If a line is no record.
@@ -84,10 +85,11 @@ pub fn redact(text: &[u8], facts: &[Fact], key: &[u8]) -> Result<Redacted, ReadE
         lengths: BTreeSet::new(),
     };
     let refused = |line, message| ReadError::Line { path: None, line, message };
-    let mut records = Vec::new();
+    let (mut records, mut n_whole) = (Vec::new(), 0);
     for (line, text) in (1..).zip(text.split_inclusive(|byte| *byte == b'\n')) {
         match serde_json::from_slice::<Record>(&plain::json(text)) {
             Ok(record) => {
+                n_whole += text.len();
                 // All names are known before the first is replaced: a run may speak of another's host.
                 if let Record::Run(run) = &record {
                     redaction.learn(run);
@@ -95,8 +97,11 @@ pub fn redact(text: &[u8], facts: &[Fact], key: &[u8]) -> Result<Redacted, ReadE
                 records.push((line, record));
             }
             Err(_) if !text.ends_with(b"\n") => (),
-            Err(error) => return Err(refused(line, error.to_string())),
+            Err(error) => return Err(refused(line, words(&error))),
         }
+    }
+    if is_redacted(records.iter().map(|(_, record)| record), facts) {
+        return Ok(Redacted { text: text[..n_whole].to_vec(), ..Redacted::default() });
     }
     let mut found = Vec::new();
     for (line, record) in records {
@@ -105,6 +110,18 @@ pub fn redact(text: &[u8], facts: &[Fact], key: &[u8]) -> Result<Redacted, ReadE
         found.push(b'\n');
     }
     Ok(Redacted { text: found, names: redaction.names })
+}
+
+/// True if `records` have runs, and the label of each says that all `facts` were replaced.
+fn is_redacted<'a>(records: impl Iterator<Item = &'a Record>, facts: &[Fact]) -> bool {
+    let labels = records.filter_map(|record| match record {
+        Record::Run(run) => Some(run.labels.get(LABEL)),
+        _ => None,
+    });
+    let mut labels = labels.peekable();
+    let has = |label: &String, fact: &Fact| label.split(',').any(|name| name == fact.name());
+    labels.peek().is_some()
+        && labels.all(|label| label.is_some_and(|of| facts.iter().all(|fact| has(of, fact))))
 }
 
 struct Redaction<'a> {
@@ -551,8 +568,15 @@ mod tests {
             [b"1", b"1", b"2"].map(|key| redact(text.as_bytes(), &Fact::ALL, key).unwrap());
         assert_eq!(one, same);
         assert_ne!(one.names["node17.lab"], other.names["node17.lab"]);
-        let again = redact(&one.text, &Fact::ALL, b"1").unwrap();
-        assert!(!again.names.keys().any(|name| name.contains("node17")));
+        for (facts, key) in [(&Fact::ALL[..], b"1"), (&[Fact::Hosts][..], b"2")] {
+            let again = redact(&one.text, facts, key).unwrap();
+            assert_eq!((again.text == one.text, again.names.len()), (true, 0), "it stays as it is");
+        }
+        let hosts = redact(text.as_bytes(), &[Fact::Hosts], b"1").unwrap();
+        let all = redact(&hosts.text, &Fact::ALL, b"1").unwrap();
+        assert!(all.names.contains_key("alice"), "other facts are left");
+        let both = [&one.text[..], text.as_bytes()].concat();
+        assert!(redact(&both, &Fact::ALL, b"1").unwrap().names.contains_key("alice"));
     }
 
     #[test]

@@ -214,7 +214,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
         health --factor 1                       => a ratio is a number above 1
         report nowhere.jsonl                    => cannot read nowhere.jsonl (does it exist, and may you read it?)
         report empty.jsonl                      => there is no run in empty.jsonl (name a file that comet-run wrote, and that is not cut off in its first line)
-        report text.jsonl                       => text.jsonl, line 1: expected
+        report text.jsonl                       => text.jsonl, line 1: no line of a result file
         report run.jsonl -o run.jsonl           => run.jsonl is one of the result files
         reproduce thesis --machine cm5          => error: the figures of the thesis need a hypercube of 16 ranks without noise
         reproduce thesis --machine cray         => error: there is no machine "cray"

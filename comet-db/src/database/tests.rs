@@ -310,6 +310,14 @@ fn a_folder_of_other_things_and_a_run_of_the_future_are_refused() {
     folder.write("notes.txt", "x");
     let error = Database::open(folder.path()).unwrap_err().to_string();
     assert!(error.contains("is no database (name a new folder"), "{error}");
+    // A folder that root cannot read either.
+    let path = folder.path().join("loop");
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    for opened in [Database::open(&path), Database::existing(&path)] {
+        let error = opened.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("cannot read {}: ", path.display())), "{error}");
+        assert!(error.ends_with("(see to its permissions)"), "{error}");
+    }
     let folder = Folder::on_engine();
     let mut database = Database::open(folder.path()).unwrap();
     let bytes = Example { day: "9000-01-01", ..Example::default() }.file();

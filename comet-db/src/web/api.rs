@@ -60,6 +60,12 @@ fn ok(value: Value) -> Answer {
     Ok(Json(StatusCode::OK, value))
 }
 
+/// The refusal of a path that the API does not have.
+pub(super) fn nothing() -> Response {
+    let failure = Failure::unknown("the API has no such path (see /api/v1/openapi.json)");
+    Refusal(failure).into_response()
+}
+
 /// True if the index answers.
 pub(super) async fn health(State(site): State<Shared>) -> Answer {
     blocking(move || site.read(|index| index.audit(1).map(drop))).await?;

@@ -38,7 +38,8 @@ impl Kernel {
             let heading = line.strip_prefix("**").and_then(|rest| rest.split_once("**"));
             if let Some((name, rest)) = heading {
                 let (more, text) = rest.split_once(':').unwrap_or(("", rest));
-                sections.push((format!("{name}{more}"), text.trim_start().into()));
+                sections
+                    .push((format!("{name}{more}"), text.trim_start_matches([',', ' ']).into()));
             } else if let Some((_, text)) = sections.last_mut()
                 && !line.starts_with("```")
             {
@@ -86,11 +87,14 @@ mod tests {
     #[test]
     fn a_page_is_sections_of_lines() {
         let page = "### comet/echo\n\nOne way.\n\n**Timed** (rank 0): a call,\nalone\n\n**Pattern**\n\
-                    ```text\n  a -> b\n```\n\n- `x`: one\n  - two\n";
+                    ```text\n  a -> b\n```\n\n- `x`: one\n  - two\n\n**Rate**, of all\n";
         let kernel = Kernel { name: "echo".into(), summary: String::new(), page: page.into() };
         let own = |(heading, text): (&str, &str)| (heading.to_owned(), text.to_owned());
-        let expected =
-            [("Timed (rank 0)", "a call,\nalone"), ("Pattern", "  a -> b\n\n- x: one\n  - two")];
+        let expected = [
+            ("Timed (rank 0)", "a call,\nalone"),
+            ("Pattern", "  a -> b\n\n- x: one\n  - two"),
+            ("Rate", "of all"),
+        ];
         assert_eq!(kernel.sections(), expected.map(own));
     }
 }

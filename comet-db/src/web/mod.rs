@@ -35,8 +35,8 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::{self, HeaderValue};
+use axum::http::{StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
@@ -141,8 +141,9 @@ type Shared = Arc<Site>;
 
 impl Site {
     fn open(folder: &Path, proxies: Vec<IpAddr>, kernels: Vec<Suite>) -> Result<Self, Error> {
+        Database::require(folder)?;
         engine::admit_many(folder)?;
-        let database = Database::existing(folder)?;
+        let database = Database::open(folder)?;
         Ok(Self {
             folder: folder.into(),
             times: TIMES,
@@ -356,9 +357,17 @@ fn router(site: Shared) -> Router {
     let calls = CALLS.iter().map(|call| &call.route);
     let all = PAGES.iter().chain(calls);
     all.fold(figures, |router, route| router.route(route.path, (route.handler)()))
-        .fallback(|| async { pages::failure(StatusCode::NOT_FOUND, "there is no such page") })
+        .fallback(nothing)
         .layer(middleware::from_fn_with_state(site.clone(), guard))
         .with_state(site)
+}
+
+/// The answer where no page and no call is: for people, or below the API for programs.
+async fn nothing(uri: Uri) -> Response {
+    if uri.path().starts_with("/api/") {
+        return api::nothing();
+    }
+    pages::failure(StatusCode::NOT_FOUND, "there is no such page")
 }
 
 /// Limits the number of requests of a client and the time of each, counts them, and sets the headers that all

@@ -423,6 +423,8 @@ fn calls_answer_with_what_their_description_names() {
     let id = served.runs()[0].to_string();
     let document: serde_json::Value =
         serde_json::from_str(&served.get("/api/v1/openapi.json", 200)).unwrap();
+    let nothing = served.get("/api/v1/nothing", 404);
+    assert!(nothing.starts_with("{\"error\":\"the API has no such path (see "), "{nothing}");
     assert_eq!(document["openapi"], "3.1.0");
     for call in CALLS.iter().filter(|call| call.method == "get") {
         let path = call.route.path.replace("{id}", &id);

@@ -219,7 +219,7 @@ pub(crate) struct RemoveMarkArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Id of the mark, as in db mark list
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = parse_mark)]
     pub(crate) id: comet_db::id::Id,
 }
 
@@ -239,7 +239,7 @@ pub(crate) struct ServeArgs {
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Address and port; other hosts should come through a proxy with TLS
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8910")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8910", value_parser = parse_address)]
     pub(crate) listen: SocketAddr,
     /// Address of a proxy on another machine, which names its clients in X-Forwarded-For; may be repeated
     #[arg(long, value_name = "ADDRESS")]
@@ -274,6 +274,14 @@ pub(crate) struct SubmitArgs {
 fn parse_day(text: &str) -> Result<i64, String> {
     comet_db::card::time_ms(text)
         .ok_or_else(|| "write a day, as in 2026-01-31, or an RFC 3339 time".into())
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "write an address with a port, as in 127.0.0.1:8910".into())
+}
+
+fn parse_mark(text: &str) -> Result<comet_db::id::Id, String> {
+    text.parse().map_err(|_| "a mark has 16 hex digits (see comet-run db mark list)".into())
 }
 
 fn parse_note(text: &str) -> Result<String, String> {

@@ -1,7 +1,7 @@
 //! `db`: the result database, from its own machine.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +17,7 @@ use comet_db::limits::Limits;
 use comet_db::token::Scope;
 use comet_db::{Arrival, Database, Error, Prepared, Server, answer};
 
+use super::files;
 use crate::cli::{
     AcceptArgs, AddArgs, AddTokenArgs, BackupArgs, DbArgs, DbCommand, InitArgs, ListRunsArgs,
     MarkCommand, TokenCommand,
@@ -65,13 +66,17 @@ pub(super) fn refused(error: Error) -> anyhow::Error {
 
 /// Refuses a `folder` that is not there.
 pub(super) fn must_exist(folder: &Path) -> anyhow::Result<()> {
-    if !folder.is_dir() {
-        let folder = folder.display();
-        return Err(exit::usage(format!(
-            "there is no folder {folder} (comet-run db add makes one)"
-        )));
+    let (found, folder) = (folder.metadata(), folder.display());
+    match found {
+        Ok(data) if data.is_dir() => Ok(()),
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(anyhow::anyhow!("cannot read {folder}: {error} (see to the folders above it)"))
+        }
+        _ => {
+            let reason = format!("there is no folder {folder} (comet-run db add makes one)");
+            Err(exit::usage(reason))
+        }
     }
-    Ok(())
 }
 
 /// The database in `folder`, which must be there.
@@ -145,12 +150,13 @@ fn add(args: &AddArgs) -> anyhow::Result<u8> {
 fn prepare_file(path: &Path) -> anyhow::Result<Prepared> {
     paths::refuse_device(path)?;
     let bytes = fs::read(path)
-        .map_err(|error| exit::usage(format!("{error} (does it exist, and may you read it?)")))?;
+        .map_err(|error| exit::usage(format!("{error} ({})", paths::remedy(&error))))?;
     let arrival = Arrival { bytes: &bytes, limits: Limits::OWN, token: None };
     Database::prepare(arrival).map_err(refused)
 }
 
 fn keep_file(database: &mut Database, path: &Path, file: Prepared) -> anyhow::Result<()> {
+    files::note_incomplete(path, file.incomplete_line());
     let added = database.keep(file).map_err(refused)?;
     let word = if added.is_new { "added" } else { "known" };
     let n_points: i64 = added.runs.iter().map(|run| run.n_ok).sum();
@@ -362,6 +368,8 @@ fn aligned<const N: usize>(heads: [&str; N], rows: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::Cli;
+    use clap::Parser as _;
 
     #[test]
     fn failures_of_the_world_and_faults_of_the_command_line_have_their_codes() {
@@ -370,6 +378,20 @@ mod tests {
         let damaged = Error::Damaged { path: "x".into(), message: String::new() };
         assert_eq!(code(damaged), exit::INTERNAL);
         assert_eq!(code(Error::Unknown("422".into())), exit::USAGE);
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_refused_with_their_form() {
+        for (line, expected) in [
+            (
+                "comet-run db mark remove d 77",
+                "a mark has 16 hex digits (see comet-run db mark list)",
+            ),
+            ("comet-run serve d --listen x", "write an address with a port, as in 127.0.0.1:8910"),
+        ] {
+            let error = Cli::try_parse_from(line.split(' ')).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -36,15 +36,21 @@ fn records_of(path: &Path) -> anyhow::Result<Vec<Record>> {
     if read.records.is_empty() {
         return Err(without_run(path));
     }
+    note_incomplete(path, read.incomplete_line);
     let path = path.display();
-    if let Some(line) = read.incomplete_line {
-        terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
-    }
     if let [Problem { line, message }, more @ ..] = &read.problems[..] {
         let more = if more.is_empty() { "" } else { ", among other faults" };
         terminal::note(&format!("note: line {line} of {path}: {message}{more} (see validate)"));
     }
     Ok(read.records)
+}
+
+/// Prints a note on the last `line` of the file `path`, if that was only written in part.
+pub(super) fn note_incomplete(path: &Path, line: Option<usize>) {
+    if let Some(line) = line {
+        let path = path.display();
+        terminal::note(&format!("note: line {line} of {path} is incomplete and left out"));
+    }
 }
 
 /// A run that counts twice would be evidence of nothing.

@@ -1,5 +1,6 @@
 //! `submit`: sends a result file to a database, without names that are nobody's business.
 
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -10,6 +11,7 @@ use comet_db::examine;
 use comet_db::limits::Limits;
 use comet_db::submit::{RootCerts, certificates, pack, send};
 use comet_db::token::Secret;
+use comet_report::read::incomplete_line;
 use comet_report::redact::{Fact, Redacted, redact};
 
 use super::db::refused;
@@ -29,19 +31,18 @@ const SHOWN: usize = 20;
 /// Sends a file, or writes what would be sent.
 pub(crate) fn submit(args: &SubmitArgs) -> anyhow::Result<u8> {
     paths::refuse_device(&args.file)?;
-    let path = args.file.display();
-    let bytes = fs::read(&args.file).map_err(|error| {
-        exit::usage(format!("cannot read {path}: {error} (does it exist, and may you read it?)"))
-    })?;
-    let text = Limits::FOREIGN.unpack(&bytes).map_err(refused)?;
+    let wrong = |error: &dyn Display| exit::usage(format!("{}: {error}", args.file.display()));
+    let bytes = fs::read(&args.file).map_err(|error| paths::unread(&args.file, &error))?;
+    let text = Limits::FOREIGN.unpack(&bytes).map_err(|error| wrong(&error))?;
+    files::note_incomplete(&args.file, incomplete_line(&text));
     let facts = facts(&args.redact)?;
     let key = if facts.is_empty() { Vec::new() } else { key()? };
     let redacted = if facts.is_empty() {
         Redacted { text: text.into_owned(), ..Redacted::default() }
     } else {
-        redact(&text, &facts, &key).map_err(exit::bad_input)?
+        redact(&text, &facts, &key).map_err(|error| wrong(&error))?
     };
-    let runs = examine::runs(&redacted.text).map_err(refused)?;
+    let runs = examine::runs(&redacted.text).map_err(|error| wrong(&error))?;
     let packed = pack(&redacted.text).map_err(refused)?;
     explain(&redacted, runs.len(), packed.len());
     if let Some(bundle) = &args.bundle {
@@ -58,7 +59,8 @@ pub(crate) fn submit(args: &SubmitArgs) -> anyhow::Result<u8> {
     if !args.yes && !agrees(url)? {
         return Err(exit::usage("nothing was sent (say yes, or give --yes)"));
     }
-    let receipt = send(url, roots, &secret, &packed).map_err(refused)?;
+    let again = |words: &str| terminal::note(&format!("note: {words}"));
+    let receipt = send(url, roots, &secret, &packed, again).map_err(refused)?;
     let word = if receipt.is_new { "submitted" } else { "known" };
     let mut lines = format!("{word} {}\n", receipt.file);
     for (address, state) in &receipt.runs {
