@@ -389,11 +389,12 @@ fn an_alert_is_on_the_front_page_until_a_mark_explains_it() {
     served.site.refresh().unwrap();
     assert!(!served.get("/", 200).contains("Alerts"));
     for number in 12..17 {
+        assert!(!served.get("/", 200).contains("Alerts"), "before night {number}");
         let bytes = night(number, 120.0);
         let arrival = Arrival { bytes: &bytes, limits: Limits::OWN, token: None };
         lock(&served.site.writer).add(arrival).unwrap();
+        assert!(served.site.refresh().unwrap() && !served.site.refresh().unwrap());
     }
-    assert!(served.site.refresh().unwrap() && !served.site.refresh().unwrap());
     for path in ["/", "/trends"] {
         let page = served.get(path, 200);
         assert!(page.contains("20.0 % slower</strong> on hawk since 2026-01-13"), "{page}");
