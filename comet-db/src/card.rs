@@ -93,12 +93,21 @@ pub fn time_text(ms: i64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(ms)).to_string()
 }
 
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 24 * 3_600_000;
+
 /// The milliseconds from 1970 to the RFC 3339 time `text`, or to the start of the day `text`.
 pub fn time_ms(text: &str) -> Option<i64> {
     let is_day = text.len() == 10;
     let time = if is_day { format!("{text}T00:00:00Z") } else { text.to_owned() };
     let time = humantime::parse_rfc3339(&time).ok()?;
     i64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
+}
+
+/// The milliseconds from 1970 to the RFC 3339 time `text`, or to the end of the day `text`.
+pub fn end_ms(text: &str) -> Option<i64> {
+    let is_day = text.len() == 10;
+    time_ms(text).map(|ms| if is_day { ms + DAY_MS } else { ms })
 }
 
 #[cfg(test)]
@@ -124,6 +133,8 @@ mod tests {
             time_text(time_ms("2026-11-26T01:02:03.004Z").unwrap()),
             "2026-11-26T01:02:03.004Z"
         );
+        assert_eq!(end_ms("2026-11-26"), time_ms("2026-11-27"));
+        assert_eq!(end_ms("2026-11-26T01:00:00Z"), time_ms("2026-11-26T01:00:00Z"));
         for text in ["", "2026", "2026-13-01", "26.11.2026", "1969-12-31"] {
             assert_eq!(time_ms(text), None, "{text}");
         }

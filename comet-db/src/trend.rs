@@ -1,22 +1,27 @@
 //! A number over time: one point of one series in all runs of a machine, and the steps in it.
 //!
 //! A run counts as the median of its launches, because what changes from launch to launch is in no
-//! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms; marks explain
-//! them.
+//! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
+//! of which a part may be shown; marks explain them.
+
+use std::ops::Range;
 
 use comet_report::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use comet_stats::steps::{Step, steps};
 
 use crate::alert::explanation;
-use crate::card::time_text;
+use crate::card::{DAY_MS, time_text};
 use crate::index::marks::MarkRow;
 use crate::overlay;
 use crate::rows::{PointRow, RunRow, SeriesRow};
 
 /// The least deviation of a run, as a share: steps of a few times it are seen where runs are alike.
 const LEAST_DEVIATION: f64 = 0.005;
-/// Milliseconds of a day.
-const DAY_MS: i64 = 24 * 3_600_000;
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+/// Units of the horizontal axis in milliseconds, the longest first.
+const UNITS: [(&str, i64); 4] =
+    [("days", DAY_MS), ("hours", 60 * MINUTE_MS), ("minutes", MINUTE_MS), ("seconds", 1000)];
 /// The most letters of a note in a figure.
 const NOTE: usize = 24;
 
@@ -38,9 +43,11 @@ pub struct Look {
 pub struct Trend {
     /// The runs that have it, the earliest first.
     pub looks: Vec<Look>,
+    /// Indices of the runs that are shown.
+    pub shown: Range<usize>,
     /// Its steps, in natural logarithms of ns, by the indices of runs.
     pub steps: Vec<Step>,
-    /// Marks of its machine between the first run and the last one, by their times.
+    /// Marks of its machine, by their times.
     pub marks: Vec<MarkRow>,
 }
 
@@ -64,8 +71,13 @@ pub fn title(series: &SeriesRow, [x, procs]: [Option<i64>; 2]) -> String {
 }
 
 impl Trend {
-    /// The trend of `history`, the earliest run first, on a machine with these `marks`.
-    pub fn of(history: Vec<(RunRow, PointRow)>, marks: Vec<MarkRow>) -> Self {
+    /// The trend of `history`, the earliest run first, on a machine with these `marks`; runs are shown that
+    /// began since the first of two times in milliseconds since 1970, and before the second.
+    pub fn of(
+        history: Vec<(RunRow, PointRow)>,
+        marks: Vec<MarkRow>,
+        [since_ms, until_ms]: [Option<i64>; 2],
+    ) -> Self {
         let look = |(run, point): (RunRow, PointRow)| {
             let launches = point.launches();
             let ns = level(&launches)?;
@@ -74,14 +86,9 @@ impl Trend {
         };
         let looks: Vec<Look> = history.into_iter().filter_map(look).collect();
         let times: Vec<f64> = looks.iter().map(|look| look.ns).collect();
-        let ends = looks.first().zip(looks.last());
-        let is_within = |mark: &MarkRow| {
-            ends.is_some_and(|(first, last)| {
-                (first.run.started_ms..=last.run.started_ms).contains(&mark.at_ms)
-            })
-        };
-        let marks = marks.into_iter().filter(is_within).collect();
-        Self { steps: steps_of(&times), looks, marks }
+        let n_before = |ms| looks.partition_point(|look| look.run.started_ms < ms);
+        let [from, to] = [since_ms.map_or(0, n_before), until_ms.map_or(looks.len(), n_before)];
+        Self { shown: from..to.max(from), steps: steps_of(&times), looks, marks }
     }
 
     /// The mark that explains `step`, if there is one.
@@ -90,39 +97,75 @@ impl Trend {
         explanation(&self.marks.iter().collect::<Vec<_>>(), &starts, step.at)
     }
 
-    /// The step that starts with the run number `index`, if there is one.
+    /// The runs that are shown.
+    pub fn shown_looks(&self) -> &[Look] {
+        &self.looks[self.shown.clone()]
+    }
+
+    /// The steps that start with a run that is shown.
+    pub fn shown_steps(&self) -> Vec<&Step> {
+        self.steps.iter().filter(|step| self.shown.contains(&step.at)).collect()
+    }
+
+    /// Marks between the first run that is shown and the last one.
+    pub fn shown_marks(&self) -> Vec<&MarkRow> {
+        let [Some(first), Some(last)] = [self.shown_looks().first(), self.shown_looks().last()]
+        else {
+            return Vec::new();
+        };
+        let times = first.run.started_ms..=last.run.started_ms;
+        self.marks.iter().filter(|mark| times.contains(&mark.at_ms)).collect()
+    }
+
+    /// The step that starts with the run number `index` of those that are shown, if there is one.
     pub fn step_at(&self, index: usize) -> Option<&Step> {
-        self.steps.iter().find(|step| step.at == index)
+        self.steps.iter().find(|step| step.at == self.shown.start + index)
     }
 
-    /// Indices at which levels start, and the end.
-    fn levels(&self) -> Vec<usize> {
-        let starts = self.steps.iter().map(|step| step.at);
-        std::iter::once(0).chain(starts).chain([self.looks.len()]).collect()
+    /// Levels: their runs, and their times in ns.
+    fn levels(&self) -> Vec<(Range<usize>, f64)> {
+        let times: Vec<f64> = self.looks.iter().map(|look| look.ns).collect();
+        let whole = || comet_stats::median(&times).unwrap_or(f64::NAN);
+        let first_ns = self.steps.first().map_or_else(whole, |step| step.before.exp());
+        let starts = std::iter::once((0, first_ns));
+        let starts = starts.chain(self.steps.iter().map(|step| (step.at, step.after.exp())));
+        let ends = self.steps.iter().map(|step| step.at).chain([self.looks.len()]);
+        starts.zip(ends).map(|((start, ns), end)| (start..end, ns)).collect()
     }
 
-    /// Start of the day of the first run, in milliseconds since 1970.
+    /// Unit of the horizontal axis: the longest that is no longer than the whole history.
+    fn unit(&self) -> (&'static str, i64) {
+        let ends = self.looks.first().zip(self.looks.last());
+        let span_ms = ends.map_or(0, |(first, last)| last.run.started_ms - first.run.started_ms);
+        let is_short = |(_, ms): &&(&str, i64)| span_ms == 0 || *ms <= span_ms;
+        *UNITS.iter().find(is_short).unwrap_or(&UNITS[UNITS.len() - 1])
+    }
+
+    /// Start of the horizontal axis in milliseconds since 1970: the day of the first run that is shown, or
+    /// its minute if the axis has no days.
     fn first_ms(&self) -> i64 {
-        let first_ms = self.looks.first().map_or(0, |look| look.run.started_ms);
-        first_ms - first_ms.rem_euclid(DAY_MS)
+        let first_ms = self.shown_looks().first().map_or(0, |look| look.run.started_ms);
+        let rough_ms = if self.unit().1 == DAY_MS { DAY_MS } else { MINUTE_MS };
+        first_ms - first_ms.rem_euclid(rough_ms)
     }
 
-    /// The day of the first run, from which its figure counts.
-    pub fn first_day(&self) -> String {
-        time_text(self.first_ms())[..10].to_owned()
+    /// The day of the first run that is shown, if the horizontal axis counts days from it.
+    pub fn first_day(&self) -> Option<String> {
+        (self.unit().1 == DAY_MS).then(|| time_text(self.first_ms())[..10].to_owned())
     }
 
     /// Its figure, with this title.
     pub fn figure(&self, title: &str) -> Figure {
-        let first_ms = self.first_ms();
+        let (first_ms, (unit, unit_ms)) = (self.first_ms(), self.unit());
+        let place = |ms: i64| units(ms - first_ms, unit_ms);
         let vertex = |look: &Look| Vertex {
-            x: days(look.run.started_ms - first_ms),
+            x: place(look.run.started_ms),
             y: look.ns,
             interval: look.interval_ns.filter(|(low, high)| low < high),
             note: format!("{}, {}", day(look), look.run.title),
             ..Vertex::default()
         };
-        let points: Vec<Vertex> = self.looks.iter().map(vertex).collect();
+        let points: Vec<Vertex> = self.shown_looks().iter().map(vertex).collect();
         let trace = |name: &str, kind, points| Trace {
             name: name.into(),
             kind,
@@ -131,27 +174,26 @@ impl Trend {
             points,
         };
         let mut series = vec![trace("runs", Kind::Scatter, points.clone())];
-        for ends in self.levels().windows(2).filter(|ends| ends[0] < ends[1]) {
-            let part = &self.looks[ends[0]..ends[1]];
-            let times: Vec<f64> = part.iter().map(|look| look.ns).collect();
-            let y = comet_stats::median(&times).unwrap_or(f64::NAN);
-            let end = |index: usize| Vertex { x: points[index].x, y, ..Vertex::default() };
-            series.push(trace("level", Kind::Fit, vec![end(ends[0]), end(ends[1] - 1)]));
+        let at = |index: usize| points[index - self.shown.start].x;
+        for (runs, y) in self.levels() {
+            let [from, to] = [runs.start.max(self.shown.start), runs.end.min(self.shown.end)];
+            if from < to {
+                let end = |index| Vertex { x: at(index), y, ..Vertex::default() };
+                series.push(trace("level", Kind::Fit, vec![end(from), end(to - 1)]));
+            }
         }
-        let mark = |step: &Step| Mark {
-            label: words(step),
-            is_at_x: true,
-            at: points[step.at].x,
-            colour: 1,
-        };
+        let mark =
+            |step: &Step| Mark { label: words(step), is_at_x: true, at: at(step.at), colour: 1 };
         let noted = |mark: &MarkRow| Mark {
             label: mark.note.chars().take(NOTE).collect(),
             is_at_x: true,
-            at: days(mark.at_ms - first_ms),
+            at: place(mark.at_ms),
             colour: 2,
         };
-        let marks = self.steps.iter().map(mark).chain(self.marks.iter().map(noted)).collect();
-        let label = format!("days since {}", self.first_day());
+        let steps = self.shown_steps().into_iter().map(mark);
+        let marks = steps.chain(self.shown_marks().into_iter().map(noted)).collect();
+        let start = self.first_day().unwrap_or_else(|| minute(first_ms));
+        let label = format!("{unit} since {start}");
         let x = Axis { label, quantity: Quantity::Count, scale: Scale::Linear };
         let label = "time of an operation".into();
         let y = Axis { label, quantity: Quantity::TimeNs, scale: Scale::Linear };
@@ -180,10 +222,15 @@ pub fn words(step: &Step) -> String {
     format!("{:.1} % {word}", share.abs())
 }
 
+/// The time `ms` to the minute.
+pub fn minute(ms: i64) -> String {
+    time_text(ms)[..16].replace('T', " ")
+}
+
+/// `ms` in units of `unit_ms`: days to the minute.
 #[expect(clippy::cast_precision_loss, reason = "times are below 2^53 ms")]
-fn days(ms: i64) -> f64 {
-    // To the minute.
-    (ms as f64 / DAY_MS as f64 * 1440.0).round() / 1440.0
+fn units(ms: i64, unit_ms: i64) -> f64 {
+    (ms as f64 / unit_ms as f64 * 1440.0).round() / 1440.0
 }
 
 #[cfg(test)]
@@ -210,7 +257,7 @@ mod tests {
         let mut times = vec!["100 90 5000"; 8];
         times.extend(["120 120.5 119.5"; 5]);
         let mark = |day: i64| MarkRow::new("hawk", day * DAY_MS, "a new switch", "operator");
-        let trend = Trend::of(history(&times), vec![mark(-1), mark(8), mark(99)]);
+        let trend = Trend::of(history(&times), vec![mark(-1), mark(8), mark(99)], [None; 2]);
         assert_eq!((trend.looks[0].ns, trend.looks[0].n_launches), (100.0, 3));
         let [step] = &trend.steps[..] else { panic!("{:?}", trend.steps) };
         assert_eq!((step.at, words(step)), (8, "20.0 % slower".into()));
@@ -222,10 +269,51 @@ mod tests {
     }
 
     #[test]
+    fn a_part_has_the_steps_and_levels_of_the_whole_history() {
+        let times = [["100"; 12], ["120"; 12]].concat();
+        let mark = MarkRow::new("hawk", 11 * DAY_MS + 1, "a new switch", "operator");
+        let part = |since: i64, until: i64| {
+            let days = [since, until].map(|day| Some(day * DAY_MS));
+            Trend::of(history(&times), vec![mark.clone()], days)
+        };
+        let levels = |trend: &Trend| {
+            let Body::Chart(chart) = trend.figure("echo").body else { panic!("a chart") };
+            let of =
+                |trace: &Trace| (trace.points[0].x, trace.points[1].x, trace.points[0].y.round());
+            chart.series[1..].iter().map(of).collect::<Vec<_>>()
+        };
+        let trend = part(10, 15);
+        assert_eq!((trend.shown_looks().len(), trend.first_day()), (5, Some("1970-01-11".into())));
+        assert_eq!(levels(&trend), [(0.0, 1.0, 100.0), (2.0, 4.0, 120.0)]);
+        let [step] = trend.shown_steps()[..] else { panic!("{:?}", trend.steps) };
+        assert_eq!((step.at, trend.step_at(2)), (12, Some(step)));
+        let trend = part(12, 99);
+        assert_eq!(levels(&trend), [(0.0, 11.0, 120.0)]);
+        assert_eq!(trend.shown_marks(), Vec::<&MarkRow>::new());
+        assert_eq!(trend.explanation(trend.shown_steps()[0]), Some(&mark));
+        assert_eq!(part(13, 20).shown_steps(), Vec::<&Step>::new());
+        assert!([part(50, 60), part(15, 5)].iter().all(|trend| trend.shown_looks().is_empty()));
+    }
+
+    #[test]
+    fn runs_of_a_minute_are_seconds_apart() {
+        let mut runs = history(&["100"; 3]);
+        for (run, _) in &mut runs {
+            run.started_ms = 90_000 + run.started_ms / DAY_MS * 2500;
+        }
+        let trend = Trend::of(runs, Vec::new(), [None; 2]);
+        let Body::Chart(chart) = trend.figure("echo").body else { panic!("a chart") };
+        let places: Vec<f64> = chart.series[0].points.iter().map(|point| point.x).collect();
+        assert_eq!(places, [30.0, 32.5, 35.0]);
+        assert_eq!(chart.x.label, "seconds since 1970-01-01 00:01");
+        assert_eq!(trend.first_day(), None);
+    }
+
+    #[test]
     fn runs_without_the_number_are_passed_over() {
-        let trend = Trend::of(history(&["", "0", "7"]), Vec::new());
+        let trend = Trend::of(history(&["", "0", "7"]), Vec::new(), [None; 2]);
         assert_eq!((trend.looks.len(), trend.steps.len()), (1, 0));
-        assert_eq!(Trend::of(Vec::new(), Vec::new()), Trend::default());
+        assert_eq!(Trend::of(Vec::new(), Vec::new(), [None; 2]), Trend::default());
         let Body::Chart(chart) = Trend::default().figure("none").body else { panic!("a chart") };
         assert!(chart.series[0].points.is_empty());
     }

@@ -5,10 +5,10 @@ const DAY_MS = 24 * 3600 * 1000;
 
 const asDay = (day, number) => new Date(Date.parse(day) + number * DAY_MS).toISOString().slice(0, 10);
 
-/** Values of the two fields for the ends of an axis; those of days are the first day and the one after the last. */
+/** Values of the two fields for the ends of an axis; those of days are the first day and the last one. */
 const fieldsOf = ([low, high], day) =>
   day
-    ? [asDay(day, Math.floor(low)), asDay(day, Math.floor(high) + 1)]
+    ? [asDay(day, Math.floor(low)), asDay(day, Math.floor(high))]
     : [Math.max(0, Math.ceil(low)), Math.floor(high)];
 
 let latest = 0;

@@ -33,7 +33,7 @@ pub struct Filter {
     pub labels: Vec<(String, Option<String>)>,
     /// Earliest start, in milliseconds since 1970.
     pub since_ms: Option<i64>,
-    /// Start of what is too late.
+    /// End of the starts, in milliseconds since 1970: the first time that is too late.
     pub until_ms: Option<i64>,
     /// State; none for all.
     pub state: Option<State>,

@@ -48,6 +48,10 @@ struct Chosen {
     /// The series that all runs share.
     shared: Vec<SeriesRow>,
     series: Vec<SeriesRow>,
+    /// Ids of series that no chosen run has.
+    absent: Vec<Id>,
+    /// Lengths and numbers of ranks of the points of the series, in words.
+    reach: String,
     overlay: Option<Overlay>,
 }
 
@@ -127,20 +131,23 @@ impl Choice {
         let is_chosen = |of: &&(SeriesRow, usize)| self.series.contains(&of.0.id);
         let series = all.iter().filter(is_chosen).map(|(series, _)| series.clone());
         let series: Vec<SeriesRow> = series.collect();
-        let mut overlay = None;
+        let is_absent = |id: &&Id| !all.iter().any(|(series, _)| series.id == **id);
+        let absent = self.series.iter().filter(is_absent).copied().collect();
+        let (mut overlay, mut reach) = (None, String::new());
         if !series.is_empty() {
             let ids: Vec<Id> = series.iter().map(|series| series.id).collect();
             let points = index.points(&self.runs, &ids)?;
-            let n = |of: fn(&crate::rows::PointRow) -> Option<i64>| {
-                points.iter().filter_map(of).collect::<BTreeSet<_>>().len()
+            let values = |of: fn(&crate::rows::PointRow) -> Option<i64>| {
+                points.iter().filter_map(of).collect::<BTreeSet<_>>()
             };
-            let has_more_ranks =
-                n(|point| point.x) < 2 && n(|point| point.procs) > n(|point| point.x);
+            let (lengths, ranks) = (values(|point| point.x), values(|point| point.procs));
+            reach = pages::reach(&lengths, &ranks);
+            let has_more_ranks = lengths.len() < 2 && ranks.len() > lengths.len();
             let is_over_ranks = self.is_over_ranks.unwrap_or(has_more_ranks);
             let view = View { is_over_ranks, ..self.view };
             overlay = Some(overlay::overlay(&runs, &series, points, &view));
         }
-        Ok(Chosen { runs, shared, series, overlay })
+        Ok(Chosen { runs, shared, series, absent, reach, overlay })
     }
 }
 
@@ -151,6 +158,13 @@ impl Against {
 }
 
 impl Chosen {
+    /// The series that no chosen run has, in words.
+    fn absence(&self) -> Option<String> {
+        let ids: Vec<String> = self.absent.iter().map(ToString::to_string).collect();
+        let words = format!("no chosen run has the series {} (choose others)", ids.join(", "));
+        (!ids.is_empty()).then_some(words)
+    }
+
     /// The first source against each other, by the points that the figure shows.
     fn compare(&self, site: &Site) -> Result<Vec<Against>, Error> {
         let Some(overlay) = self.overlay.as_ref().filter(|overlay| !overlay.points.is_empty())
@@ -234,11 +248,20 @@ struct ComparePage {
     against: Arc<Vec<Against>>,
     /// The fields of the choice, as the end of an address.
     query: String,
+    /// Address of the page with the runs before those to choose from.
+    next: Option<String>,
 }
 
 impl ComparePage {
     fn field(&self, name: &str) -> &str {
         field(&self.fields, name)
+    }
+
+    /// The part of the curves that the address names, in words.
+    fn part(&self) -> String {
+        let has_value = |name: &&str| !self.field(name).is_empty();
+        let fields = ["from", "to", "at"].into_iter().filter(has_value);
+        fields.map(|name| format!(" {name} {}", self.field(name))).collect()
     }
 
     /// The kernels of the chosen series, each once, with the addresses of their meanings.
@@ -289,6 +312,7 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
         let superseded = site.read(|index| index.superseded(&pages::ids(&runs)))?;
         let against = compared(&site, &choice, &chosen)?;
         let (links, query) = (site.links(), query(&fields, &OWN));
+        let next = listed.next.map(|next| pages::earlier("/compare", &fields, next));
         let page = ComparePage {
             links,
             fields,
@@ -299,6 +323,7 @@ pub(super) async fn page(State(site): State<Shared>, Query(fields): Query<Fields
             chosen,
             against,
             query,
+            next,
         };
         Ok(page)
     });
@@ -313,9 +338,15 @@ pub(super) async fn figure(
 ) -> Page {
     let (choice, _) = choice(&fields)?;
     let answer = blocking(move || {
-        let overlay = site.read(|index| choice.find(index))?.overlay;
-        let nothing = || Error::Unknown("the address names no series (choose some)".into());
-        figure::figure(&overlay.ok_or_else(nothing)?.figure, form, choice.is_dark)
+        let chosen = site.read(|index| choice.find(index))?;
+        let nothing = || {
+            let words = chosen.absence();
+            Error::Unknown(
+                words.unwrap_or_else(|| "the address names no series (choose some)".into()),
+            )
+        };
+        let overlay = chosen.overlay.as_ref().ok_or_else(nothing)?;
+        figure::figure(&overlay.figure, form, choice.is_dark)
     });
     answer.await
 }

@@ -1,6 +1,6 @@
 //! Pages for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use askama::Template;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::links::Links;
 use super::{Failure, Shared, answer, blocking};
 use crate::alert::Alert;
-use crate::card::{self, time_ms, time_text};
+use crate::card::{self, end_ms, time_ms};
 use crate::id::Id;
 use crate::index::{Cursor, Filter, Index, Later, MAX_ROWS, MachineUse, SeriesUse};
 use crate::rows::{LabelRow, MachineRow, RunRow};
@@ -55,7 +55,7 @@ pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
         if value.len() > MAX_FIELD {
             return Err(wrong("at most 200 bytes"));
         }
-        let day = || time_ms(value).ok_or_else(|| wrong("a day, as in 2026-01-31"));
+        let day = |ms: Option<i64>| ms.ok_or_else(|| wrong("a day, as in 2026-01-31"));
         let filter = &mut wanted.filter;
         match name.as_str() {
             "machine" => filter.machine = Some(value.clone()),
@@ -67,8 +67,8 @@ pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
                 None => (value.clone(), None),
             }),
             "label" => return Err(wrong("at most 8 labels")),
-            "since" => filter.since_ms = Some(day()?),
-            "until" => filter.until_ms = Some(day()?),
+            "since" => filter.since_ms = Some(day(time_ms(value))?),
+            "until" => filter.until_ms = Some(day(end_ms(value))?),
             "superseded" if value == "hide" => filter.is_latest = true,
             "superseded" => return Err(wrong("hide")),
             "after" => wanted.after = Some(value.parse().map_err(|_| wrong("a cursor"))?),
@@ -94,11 +94,17 @@ pub(super) fn published(index: &mut Index, id: &str) -> Result<(RunRow, MachineR
 
 /// A time to the minute.
 pub(super) fn minute(ms: &i64) -> String {
-    time_text(*ms)[..16].replace('T', " ")
+    crate::trend::minute(*ms)
 }
 
 pub(super) fn or_none(text: &Option<String>) -> &str {
     text.as_deref().unwrap_or("–")
+}
+
+/// Lengths and numbers of ranks that there are, in words.
+pub(super) fn reach(lengths: &BTreeSet<i64>, ranks: &BTreeSet<i64>) -> String {
+    let of = |all: &BTreeSet<i64>| range(&all.first().copied(), &all.last().copied());
+    format!("lengths {}, ranks {}", of(lengths), of(ranks))
 }
 
 fn range(least: &Option<i64>, most: &Option<i64>) -> String {
@@ -207,14 +213,17 @@ pub(super) async fn runs(State(site): State<Shared>, Query(fields): Query<Fields
         })
     });
     let (page, superseded, machines) = found.await?;
-    let next = page.next.map(|next| {
-        let kept = fields.iter().filter(|(name, value)| name != "after" && !value.is_empty());
-        let pairs = kept.map(|(name, value)| format!("{name}={}&", escaped(value)));
-        format!("/?{}after={next}", pairs.collect::<String>())
-    });
+    let next = page.next.map(|next| earlier("/", &fields, next));
     let (links, alerts, runs) = (site.links(), site.open_alerts(), page.runs);
     let title = "Runs".into();
     html(&RunsPage { links, title, runs, superseded, machines, fields, next, alerts })
+}
+
+/// The address of the page at `path` with `fields` whose list of runs goes on at `next`.
+pub(super) fn earlier(path: &str, fields: &Fields, next: Cursor) -> String {
+    let kept = fields.iter().filter(|(name, value)| name != "after" && !value.is_empty());
+    let pairs = kept.map(|(name, value)| format!("{name}={}&", escaped(value)));
+    format!("{path}?{}after={next}", pairs.collect::<String>())
 }
 
 /// The ids of `runs`.

@@ -64,7 +64,7 @@ pub(super) const CALLS: &[Call] = &[
             ("title", "part of the title"),
             ("label", "label with its value, as in night=3, or its name alone; at most 8 times"),
             ("since", "first day, as in 2026-01-31, or RFC 3339 time"),
-            ("until", "first day that is too late"),
+            ("until", "last day, or RFC 3339 time before which runs started"),
             ("superseded", "hide for runs that no later one supersedes"),
             ("after", "value of next of the page before"),
             ("limit", "most runs, 1 to 500 (default: 50)"),

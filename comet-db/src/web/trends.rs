@@ -50,6 +50,8 @@ pub(super) struct Chosen {
     at: [Option<i64>; 2],
     title: String,
     trend: Option<Trend>,
+    /// The reason why there is no trend.
+    lack: String,
 }
 
 /// The choice that `fields` name.
@@ -77,34 +79,69 @@ fn choice(fields: &Fields) -> Result<Choice, Failure> {
 impl Choice {
     /// The trend that it names in `index`, and the values to choose from.
     fn find(&self, index: &mut Index) -> Result<Chosen, Error> {
-        let mut chosen = Chosen::default();
+        let lack = "the address names no number (choose a machine, a series and a length)".into();
+        let mut chosen = Chosen { lack, ..Chosen::default() };
         let Some(machine) = &self.filter.machine else { return Ok(chosen) };
         let page = index.runs(&self.filter, None, RUNS)?;
         let runs: Vec<Id> = page.runs.iter().map(|(run, _)| run.id).collect();
         let series = overlay::distinct(&index.series(&runs)?);
         chosen.series = series.into_iter().map(|(series, _)| series).collect();
         let Some(id) = self.series else { return Ok(chosen) };
-        let places = index.places(id, &self.filter)?;
+        // Steps and levels are those of the whole history, of which a part is shown.
+        let whole = Filter { since_ms: None, until_ms: None, ..self.filter.clone() };
+        let places = index.places(id, &whole)?;
         let is_wanted = |wanted: Option<i64>, found| wanted.is_none() || wanted == found;
         let is_it =
             |[x, procs]: &&[_; 2]| is_wanted(self.length, *x) && is_wanted(self.ranks, *procs);
-        let (Some(at), Some(series)) = (places.iter().find(is_it), index.curve(id)?) else {
+        let (false, Some(series)) = (places.is_empty(), index.curve(id)?) else {
+            chosen.lack = format!("no such run of {machine} has the series {id} (choose another)");
             return Ok(chosen);
         };
-        chosen.at = *at;
-        chosen.title = format!("{}, on {machine}", trend::title(&series, chosen.at));
         chosen.lengths = places.iter().filter_map(|[x, _]| *x).collect();
         chosen.ranks = places.iter().filter_map(|[_, procs]| *procs).collect();
         if !chosen.series.contains(&series) {
             // The latest runs have no point of it.
-            chosen.series.push(series);
+            chosen.series.push(series.clone());
         }
-        let mut history = index.history(id, chosen.at, &self.filter)?;
+        let Some(at) = places.iter().find(is_it) else {
+            let reach = pages::reach(&chosen.lengths, &chosen.ranks);
+            let [length, ranks] = [("length", self.length), ("ranks", self.ranks)].map(of_field);
+            chosen.lack = format!("this series has no point at{length}{ranks} (it has {reach})");
+            return Ok(chosen);
+        };
+        chosen.at = *at;
+        chosen.title = format!("{}, on {machine}", trend::title(&series, chosen.at));
+        let mut history = index.history(id, chosen.at, &whole)?;
         history.retain(|(run, _)| self.kind.is_none_or(|kind| Kind::of(run).id() == kind));
         let marks = index.marks()?.into_iter().filter(|mark| mark.is_of(machine));
-        chosen.trend = Some(Trend::of(history, marks.collect()));
+        let days = [self.filter.since_ms, self.filter.until_ms];
+        let trend = Trend::of(history, marks.collect(), days);
+        if trend.shown_looks().is_empty() {
+            chosen.lack = self.lack_of(&trend);
+        } else {
+            chosen.trend = Some(trend);
+        }
         Ok(chosen)
     }
+
+    /// The reason why no run of `trend` is shown.
+    fn lack_of(&self, trend: &Trend) -> String {
+        let [Some(first), Some(last)] = [trend.looks.first(), trend.looks.last()] else {
+            let kind = of_field(("kind", self.kind));
+            return format!("no run has a time of this number{kind} (choose another)");
+        };
+        let day = |ms: i64| card::time_text(ms)[..10].to_owned();
+        let since = of_field(("since", self.filter.since_ms.map(day)));
+        let until = of_field(("until", self.filter.until_ms.map(|ms| day(ms - 1))));
+        let [first, last] = [first, last].map(trend::day);
+        let n = trend.looks.len();
+        format!("no run of this number started{since}{until} (it has {n}, from {first} to {last})")
+    }
+}
+
+/// The field with this name and value in words; nothing without a value.
+fn of_field<T: std::fmt::Display>((name, value): (&str, Option<T>)) -> String {
+    value.map(|value| format!(" {name} {value}")).unwrap_or_default()
 }
 
 #[derive(Template)]
@@ -205,14 +242,10 @@ pub(super) async fn figure(
     let choice = choice(&fields)?;
     let answer = blocking(move || {
         let chosen = site.read(|index| choice.find(index))?;
-        let trend = chosen.trend.ok_or_else(nothing)?;
+        let trend = chosen.trend.ok_or(Error::Unknown(chosen.lack))?;
         figure::figure(&trend.figure(&chosen.title), form, choice.is_dark)
     });
     answer.await
-}
-
-fn nothing() -> Error {
-    Error::Unknown("the address names no number (choose a machine, a series and a length)".into())
 }
 
 /// Numbers and steps as JSON.
@@ -220,7 +253,7 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
     let choice = choice(&fields)?;
     let value = blocking(move || {
         let chosen = site.read(|index| choice.find(index))?;
-        let trend = chosen.trend.ok_or_else(nothing)?;
+        let trend = chosen.trend.ok_or(Error::Unknown(chosen.lack))?;
         let series = chosen.series.iter().find(|of| Some(of.id) == choice.series);
         let look = |look: &trend::Look| {
             json!({
@@ -243,8 +276,8 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
             "series": series.map(answer::curve),
             "x": chosen.at[0],
             "procs": chosen.at[1],
-            "runs": trend.looks.iter().map(look).collect::<Vec<_>>(),
-            "changes": trend.steps.iter().map(step).collect::<Vec<_>>(),
+            "runs": trend.shown_looks().iter().map(look).collect::<Vec<_>>(),
+            "changes": trend.shown_steps().into_iter().map(step).collect::<Vec<_>>(),
         }))
     });
     Ok(respond("application/json", format!("{}\n", value.await?)))

@@ -108,8 +108,8 @@ pub(crate) struct ListRunsArgs {
     /// First day, or an RFC 3339 time
     #[arg(long, value_name = "DAY", value_parser = parse_day)]
     pub(crate) since: Option<i64>,
-    /// First day that is too late
-    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    /// Last day, or an RFC 3339 time before which runs started
+    #[arg(long, value_name = "DAY", value_parser = parse_last_day)]
     pub(crate) until: Option<i64>,
     /// State of the runs [default: both]
     #[arg(long, value_name = "STATE", value_parser = ["pending", "published"])]
@@ -272,8 +272,15 @@ pub(crate) struct SubmitArgs {
 }
 
 fn parse_day(text: &str) -> Result<i64, String> {
-    comet_db::card::time_ms(text)
-        .ok_or_else(|| "write a day, as in 2026-01-31, or an RFC 3339 time".into())
+    comet_db::card::time_ms(text).ok_or_else(no_day)
+}
+
+fn parse_last_day(text: &str) -> Result<i64, String> {
+    comet_db::card::end_ms(text).ok_or_else(no_day)
+}
+
+fn no_day() -> String {
+    "write a day, as in 2026-01-31, or an RFC 3339 time".into()
 }
 
 fn parse_address(text: &str) -> Result<SocketAddr, String> {

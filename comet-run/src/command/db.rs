@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
-use comet_db::card::{OPERATOR, State, now_ms, time_text};
+use comet_db::card::{DAY_MS, OPERATOR, State, now_ms, time_text};
 use comet_db::id::BlobId;
 use comet_db::index::access::TokenRow;
 use comet_db::index::marks::MarkRow;
@@ -28,8 +28,6 @@ use crate::terminal;
 
 /// The most bytes of an address on the standard input.
 const MAX_ADDRESS: u64 = 10_000;
-/// Milliseconds of a day.
-const DAY_MS: i64 = 24 * 3_600_000;
 /// Entries of the audit log that are printed.
 const ENTRIES: usize = 100;
 /// Digits of the name of a file that listings show.
