@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions of the test of the result database; comet_run names the program.
+# Functions of the tests of the result database; comet_run names the program.
 
 # Processes to be ended with the test.
 servers=()

@@ -7,14 +7,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-fail() {
-    printf 'error: %s\n' "$1" >&2
-    exit 1
-}
-
-announce() {
-    printf '\n== %s\n' "$1"
-}
+source scripts/database-common.sh
 
 find_programs() {
     local folder
@@ -55,12 +48,8 @@ postgres() { # ACTION...
     (cd "$data" && "${as_user[@]}" "$bin/pg_ctl" --pgdata="$data/data" --log="$data/log" --wait --silent \
         --options="-k $data -h localhost -p $port -c fsync=off -c ssl=on -c ssl_cert_file=$data/server.pem -c ssl_key_file=$data/key.pem" "$@")
 }
-servers=()
 stop() {
-    local server
-    for server in "${servers[@]}"; do
-        kill "$server" 2>/dev/null || true
-    done
+    stop_servers
     postgres stop --mode=immediate >/dev/null 2>&1 || true
     rm -rf "$scratch"
 }
@@ -103,28 +92,6 @@ fi
 comet_run=$(realpath "$COMET_RUN")
 cd "$scratch"
 export XDG_CONFIG_HOME=$scratch/config
-
-same() { # WHAT FILE FILE
-    cmp -s "$2" "$3" || fail "$1: $(diff "$2" "$3" | head -n 5)"
-}
-
-runs() { # FOLDER
-    "$comet_run" db list "$1" --json --limit 100000
-}
-
-serve() { # FOLDER NAME
-    "$comet_run" serve "$1" --listen 127.0.0.1:0 >"$2.address" &
-    servers+=($!)
-    for _ in {1..100}; do
-        [[ -s $2.address ]] && break
-        sleep 0.1
-    done
-    [[ -s $2.address ]] || fail "the server $2 does not start"
-}
-
-url() { # NAME
-    sed -n 's/^serving \(.*\)\/$/\1/p' "$1.address"
-}
 
 announce "a database of simulated runs moves to the server, with equal answers"
 if [[ -d ${COMET_DEMO-} ]]; then cp -r "$COMET_DEMO" sqlite; else "$comet_run" db demo sqlite >/dev/null 2>&1; fi
