@@ -288,8 +288,7 @@ from submit import status
 assert status(sys.argv[1] + "/") == 500 and status(sys.argv[1] + "/style.css") == 200
 PY
 for server in "${servers[0]}" "${servers[1]}"; do
-    kill -TERM "$server"
-    wait "$server" || fail "a server does not stop in order"
+    end "$server"
 done
 
 printf '\n== passed: the database on PostgreSQL\n'
