@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import sys
 import threading
 import urllib.request
@@ -183,9 +184,44 @@ def a_site_compares_in_the_browser(page, url):
     assert all(any(c.isdigit() for c in cell) for cell in cells[2:]), f"a row has the cells {cells}"
     assert find(page, "#kernels a"), "the kernel has no link to its meaning"
     assert find(page, "#differ")[0].is_displayed(), "environments differ, and nothing says so"
+    commands = find(page, "#verdicts pre")[0].text.splitlines()
+    assert commands[0].startswith("gunzip ") and commands[0].count(".jsonl.gz") == 4, f"the commands are {commands}"
+    assert len(commands) == 4, f"the commands are {commands}"
+    assert all(line.startswith("comet-run compare ") and line.endswith(" --allow-env-diff") for line in commands[1:])
     pick(page, "y", "rate")
     wait_until(lambda: "bandwidth" in text(page), "the figure shows no rates")
     return page.current_url
+
+
+def a_time_of_zero_has_no_place_on_a_logarithmic_axis(page, address, folder):
+    """One point of a run takes 0 ns: it has no mark, and all others have their places."""
+    page.get("about:blank")
+    page.get(address.replace("&y=rate", ""))
+    wait_until(lambda: find(page, "figure.plot svg.comet[data-live] .mark"), "no figure is drawn")
+    address, n_marks = page.current_url, len(find(page, "g.series .mark"))
+    run, series = (re.search(f"[#&]{name}=([0-9a-f]+)", address)[1] for name in ("run", "series"))
+    path = folder / "data" / f"{run}.js"
+    before = path.read_text()
+    lines = before.splitlines()
+    data = json.loads(lines[1])
+    number = [of["id"] for of in data["series"]].index(series)
+    # In the middle of the curve, whose line would break.
+    points = [point for point in data["points"] if point[0] == number]
+    points[len(points) // 2][3:6] = [0, 0, 0]
+    path.write_text("\n".join([lines[0], json.dumps(data), lines[2], ""]))
+    try:
+        page.execute_cdp_cmd("Network.setCacheDisabled", {"cacheDisabled": True})
+        page.get("about:blank")
+        page.get(address)
+        wait_until(lambda: find(page, "figure.plot svg.comet[data-live] .mark"), "no figure is drawn")
+        assert "0 ns" in find(page, "#result tbody")[0].text, "the table has no time of 0"
+        n_left = len(find(page, "g.series .mark"))
+        assert n_left == n_marks - 1, f"{n_left} of {n_marks} marks are left"
+        drawn = find(page, "#result figure.plot")[0].get_attribute("innerHTML")
+        assert "NaN" not in drawn and "Infinity" not in drawn, "the figure has a place that is none"
+        the_console_is_silent(page)
+    finally:
+        path.write_text(before)
 
 
 def values_of(page):
@@ -287,6 +323,7 @@ def main():
         a_drag_zooms_and_the_address_follows(page, ways[1], ("since", "until"))
         comparisons = [a_site_compares_in_the_browser(page, at) for at in (site, disk)]
         a_site_shows_the_rates_of_the_server(page, url, comparisons[0])
+        a_time_of_zero_has_no_place_on_a_logarithmic_axis(page, comparisons[0], folder)
         for address in comparisons:
             a_drag_zooms_and_the_address_follows(page, address, ("from", "to"))
         named = {
@@ -301,7 +338,7 @@ def main():
         pages_fit_and_nobody_is_shut_out(page, pages)
     finally:
         page.quit()
-    print(f"database: 10 ways and {len(pages)} pages passed")
+    print(f"database: 11 ways and {len(pages)} pages passed")
 
 
 if __name__ == "__main__":

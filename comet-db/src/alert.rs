@@ -12,7 +12,7 @@ use crate::id::Id;
 use crate::index::marks::MarkRow;
 use crate::index::{Filter, Index, MAX_ROWS};
 use crate::rows::{RunRow, SeriesRow};
-use crate::trend::{level, steps_of};
+use crate::trend::{level, levels_of};
 use crate::{Error, trend};
 
 /// A change of a machine.
@@ -142,7 +142,7 @@ fn of_machine(index: &mut Index, name: &str, marks: &[MarkRow]) -> Result<Vec<Al
             looks.dedup_by_key(|(place, _)| *place);
             n_numbers += usize::from(looks.len() >= MIN_VALUES);
             let times: Vec<f64> = looks.iter().map(|(_, ns)| *ns).collect();
-            for step in steps_of(&times) {
+            for step in levels_of(&times).steps {
                 let run = |at: usize| &runs[looks[at].0];
                 let starts: Vec<i64> = (0..looks.len()).map(|at| run(at).started_ms).collect();
                 let mark = explanation(&marks, &starts, step.at);

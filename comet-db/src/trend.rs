@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use comet_report::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
-use comet_stats::steps::{Step, steps};
+use comet_stats::steps::{self, Levels, Step};
 
 use crate::alert::explanation;
 use crate::card::{DAY_MS, time_text};
@@ -47,6 +47,8 @@ pub struct Trend {
     pub shown: Range<usize>,
     /// Its steps, in natural logarithms of ns, by the indices of runs.
     pub steps: Vec<Step>,
+    /// Number of runs that belong to a level; those that follow may belong to a new one.
+    n_in_levels: usize,
     /// Marks of its machine, by their times.
     pub marks: Vec<MarkRow>,
 }
@@ -56,10 +58,10 @@ pub(crate) fn level(launches_ns: &[f64]) -> Option<f64> {
     comet_stats::median(launches_ns).filter(|ns| *ns > 0.0)
 }
 
-/// The steps in `times_ns`, in natural logarithms of ns.
-pub(crate) fn steps_of(times_ns: &[f64]) -> Vec<Step> {
+/// The levels of `times_ns`, in natural logarithms of ns.
+pub(crate) fn levels_of(times_ns: &[f64]) -> Levels {
     let logs: Vec<f64> = times_ns.iter().map(|ns| ns.ln()).collect();
-    steps(&logs, LEAST_DEVIATION)
+    steps::levels(&logs, LEAST_DEVIATION)
 }
 
 /// A number in words: its curve, length and number of ranks.
@@ -88,7 +90,8 @@ impl Trend {
         let times: Vec<f64> = looks.iter().map(|look| look.ns).collect();
         let n_before = |ms| looks.partition_point(|look| look.run.started_ms < ms);
         let [from, to] = [since_ms.map_or(0, n_before), until_ms.map_or(looks.len(), n_before)];
-        Self { shown: from..to.max(from), steps: steps_of(&times), looks, marks }
+        let Levels { steps, n_values: n_in_levels } = levels_of(&times);
+        Self { shown: from..to.max(from), steps, n_in_levels, looks, marks }
     }
 
     /// The mark that explains `step`, if there is one.
@@ -124,12 +127,12 @@ impl Trend {
 
     /// Levels: their runs, and their times in ns.
     fn levels(&self) -> Vec<(Range<usize>, f64)> {
-        let times: Vec<f64> = self.looks.iter().map(|look| look.ns).collect();
+        let times: Vec<f64> = self.looks[..self.n_in_levels].iter().map(|look| look.ns).collect();
         let whole = || comet_stats::median(&times).unwrap_or(f64::NAN);
         let first_ns = self.steps.first().map_or_else(whole, |step| step.before.exp());
         let starts = std::iter::once((0, first_ns));
         let starts = starts.chain(self.steps.iter().map(|step| (step.at, step.after.exp())));
-        let ends = self.steps.iter().map(|step| step.at).chain([self.looks.len()]);
+        let ends = self.steps.iter().map(|step| step.at).chain([self.n_in_levels]);
         starts.zip(ends).map(|((start, ns), end)| (start..end, ns)).collect()
     }
 
@@ -293,6 +296,25 @@ mod tests {
         assert_eq!(trend.explanation(trend.shown_steps()[0]), Some(&mark));
         assert_eq!(part(13, 20).shown_steps(), Vec::<&Step>::new());
         assert!([part(50, 60), part(15, 5)].iter().all(|trend| trend.shown_looks().is_empty()));
+    }
+
+    /// Runs that may belong to a new level have no level yet, whose line would be theirs.
+    #[test]
+    fn the_line_of_a_level_ends_with_its_last_run() {
+        let check = |runs: &[[&str; 12]], n_new, expected: &[(f64, f64, f64)]| {
+            let times = [runs.concat(), vec!["150"; n_new]].concat();
+            let trend = Trend::of(history(&times), Vec::new(), [None; 2]);
+            let Body::Chart(chart) = trend.figure("echo").body else { panic!("a chart") };
+            let of =
+                |trace: &Trace| (trace.points[0].x, trace.points[1].x, trace.points[0].y.round());
+            let lines: Vec<_> = chart.series[1..].iter().map(of).collect();
+            assert_eq!(lines, expected, "{n_new} new runs");
+        };
+        let (first, second) = ((0.0, 11.0, 100.0), (12.0, 23.0, 120.0));
+        // The first of four new runs still counts for the level before.
+        check(&[["100"; 12]], 4, &[(0.0, 12.0, 100.0)]);
+        check(&[["100"; 12], ["120"; 12]], 4, &[first, (12.0, 24.0, 120.0)]);
+        check(&[["100"; 12], ["120"; 12]], 5, &[first, second, (24.0, 28.0, 150.0)]);
     }
 
     #[test]

@@ -300,6 +300,24 @@ const rowOf = (name, cells, nWords) => {
   return row;
 };
 
+/** The commands that judge the files of `sources`, the first against each other, and links to these files. */
+const showVerdicts = (sources, names) => {
+  const files = new Map(sources.map(([{ file, has_file }], at) => [file, { has_file, name: names[at] }]));
+  const [base, ...others] = files.keys();
+  const of = (wanted) => sources.flat().filter(({ file }) => wanted.includes(file));
+  const against = (file) =>
+    `comet-run compare ${base}.jsonl --to ${file}.jsonl${differ(of([base, file])) ? " --allow-env-diff" : ""}`;
+  const packed = [...files.keys()].map((file) => `${file}.jsonl.gz`);
+  byId("verdicts").hidden = others.length === 0;
+  byId("verdicts").querySelector("pre").textContent = [`gunzip ${packed.join(" ")}`, ...others.map(against)].join("\n");
+  const links = [...files].map(([file, { has_file, name }]) =>
+    has_file
+      ? element("a", name, { href: `files/${file}.jsonl.gz` })
+      : element("span", `${name} (not in this site: ask its publisher)`),
+  );
+  byId("files").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
+};
+
 const show = (sources, series) => {
   const [names, isRate] = [namesOf(sources), state.y === "rate"];
   const [points, isOverRanks] = pointsOf(sources);
@@ -316,6 +334,7 @@ const show = (sources, series) => {
   const hasFocus = document.activeElement?.matches("#result .view");
   result.querySelector("figure").replaceWith(figure);
   byId("differ").hidden = !differ(sources.flat());
+  showVerdicts(sources, names);
   const links = series.map(({ name, kernel }) => (kernel ? element("a", name, { href: kernel }) : element("span", name)));
   byId("kernels").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
   const [heads, rows] = rowsOf(points, names, series, isOverRanks);

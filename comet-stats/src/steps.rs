@@ -30,6 +30,16 @@ const MAX_LAG: usize = 3;
 /// Standard deviation of a normal distribution whose median distance from 0 is 1.
 const OF_MEDIAN: f64 = 1.4826;
 
+/// The levels of a history, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Levels {
+    /// The changes from each to the next.
+    pub steps: Vec<Step>,
+    /// Number of values that belong to a level. Those that follow may belong to a new one, which has not lasted
+    /// yet.
+    pub n_values: usize,
+}
+
 /// A change of the level of a history.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
@@ -41,15 +51,15 @@ pub struct Step {
     pub after: f64,
 }
 
-/// The steps in `values`, which are in time order; logarithms where they vary by factors. Values are taken
+/// The levels of `values`, which are in time order; logarithms where they vary by factors. Values are taken
 /// to deviate by `least_deviation` or more.
 ///
 /// # Panics
 /// If `least_deviation` is not above 0.
-pub fn steps(values: &[f64], least_deviation: f64) -> Vec<Step> {
+pub fn levels(values: &[f64], least_deviation: f64) -> Levels {
     assert!(least_deviation > 0.0, "a deviation is above 0, got {least_deviation}");
     if values.len() < MIN_VALUES {
-        return Vec::new();
+        return Levels { steps: Vec::new(), n_values: values.len() };
     }
     let deviation = deviation(values).max(least_deviation);
     let mut starts = starts(&near(values, deviation), deviation);
@@ -65,7 +75,8 @@ pub fn steps(values: &[f64], least_deviation: f64) -> Vec<Step> {
     let levels: Vec<f64> = starts.iter().zip(ends).map(level).collect();
     let step =
         |(at, levels): (&usize, &[f64])| Step { at: *at, before: levels[0], after: levels[1] };
-    starts[1..].iter().zip(levels.windows(2)).map(step).collect()
+    let steps = starts[1..].iter().zip(levels.windows(2)).map(step).collect();
+    Levels { steps, n_values: end }
 }
 
 /// The deviation of a value from those near it.
@@ -130,6 +141,10 @@ mod tests {
     use super::*;
     use crate::normal;
     use oorandom::Rand64;
+
+    fn steps(values: &[f64], least_deviation: f64) -> Vec<Step> {
+        levels(values, least_deviation).steps
+    }
 
     /// Nights of a year.
     const YEAR: usize = 365;
@@ -202,8 +217,12 @@ mod tests {
         let mut values = [[1.0; 10], [1.2; 10], [1.1; 10]].concat();
         let step = |at, before, after| Step { at, before, after };
         assert_eq!(steps(&values, 0.005), [step(10, 1.0, 1.2), step(20, 1.2, 1.1)]);
+        let of_all = |values: &[f64]| levels(values, 0.005).n_values;
+        assert_eq!(of_all(&values), 30);
         values.truncate(24);
         assert_eq!(steps(&values, 0.005), [step(10, 1.0, 1.2)], "the other has not lasted");
+        // The first of four new values is drawn near to its neighbours, most of which are old.
+        assert_eq!([of_all(&values), of_all(&values[..14]), of_all(&values[..5])], [21, 11, 5]);
         values.truncate(10);
         assert_eq!(steps(&values, 0.005), []);
         assert_eq!(steps(&[1.0, 9.0], 0.005), []);

@@ -362,6 +362,9 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
             let runs = pages::answers(index, &chosen.runs)?;
             Ok((chosen, runs))
         })?;
+        if let (None, Some(words)) = (&chosen.overlay, chosen.absence()) {
+            return Err(Error::Unknown(words));
+        }
         let points = chosen.overlay.iter().flat_map(|of| &of.points).map(answer::point);
         let against = compared(&site, &choice, &chosen)?;
         let against = against.iter().map(|of| {
@@ -371,6 +374,7 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
         Ok(json!({
             "runs": runs,
             "series": chosen.series.iter().map(answer::curve).collect::<Vec<_>>(),
+            "absent_series": chosen.absent.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "points": points.collect::<Vec<_>>(),
             "comparisons": against.collect::<Vec<_>>(),
         }))

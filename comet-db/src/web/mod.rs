@@ -74,9 +74,8 @@ const TIMES: Times = Times {
     head: Duration::from_secs(10),
     request: Duration::from_secs(60),
     connection: Duration::from_secs(600),
+    stop: Duration::from_secs(10),
 };
-/// Time for requests at hand once the server stops.
-const STOP: Duration = Duration::from_secs(10);
 /// Requests that an address may send at once, and each second after that; and submissions of a token.
 const CLIENT: [f64; 2] = [300.0, 10.0];
 const SUBMITTER: [f64; 2] = [100.0, 1.0];
@@ -104,6 +103,8 @@ struct Times {
     request: Duration,
     /// Of a connection, however many requests it has, with all that is read of their answers.
     connection: Duration,
+    /// Of requests at hand once the server stops.
+    stop: Duration,
 }
 
 /// A database that is served.
@@ -279,7 +280,7 @@ async fn place(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Failu
 
 /// The failure of a request that may be sent again in a while.
 fn busy(message: &str) -> Failure {
-    Failure { retry: Some(STOP), ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, message) }
+    Failure { retry: Some(TIMES.stop), ..Failure::new(StatusCode::SERVICE_UNAVAILABLE, message) }
 }
 
 /// Turns of reports and comparisons, one at a time: each takes a core and memory for a while.
@@ -306,7 +307,7 @@ impl Turns {
 /// Answers connections until `stopped`, and then those at hand; the time at which all of them should have
 /// ended.
 async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output = ()>) -> Instant {
-    let Times { head, connection: most, .. } = site.times;
+    let Times { head, connection: most, stop, .. } = site.times;
     let router = router(site);
     let free = Arc::new(Semaphore::new(CONNECTIONS));
     let graceful = GracefulShutdown::new();
@@ -343,8 +344,8 @@ async fn accept(listener: TcpListener, site: Shared, stopped: impl Future<Output
         });
     }
     drop(listener);
-    let end = Instant::now() + STOP;
-    drop(timeout(STOP, graceful.shutdown()).await);
+    let end = Instant::now() + stop;
+    drop(timeout(stop, graceful.shutdown()).await);
     end
 }
 

@@ -22,7 +22,7 @@ use super::files::{figure_script, packed, report_of, style_sheet};
 use super::kernels::{KernelsPage, Suite, SuitePage};
 use super::links::{Held, Links, machine_id, trend_id};
 use super::pages::{self, MachinesPage, RunPage, RunsPage};
-use super::site_folder::{SiteFolder, rendered};
+use super::site_folder::{SiteFolder, rendered, script};
 use super::trends::TrendsPage;
 use crate::alert::{Alert, alerts};
 use crate::card::{State, time_text};
@@ -75,9 +75,11 @@ pub fn publish(
         Ok(site)
     })?;
     let of_runs = site.run_pages(database.index(), |_, page| Ok(page.len() as u64 + LINKS))?;
-    let used = files.n_bytes + of_runs.iter().sum::<u64>();
-    let mut room = most_bytes.saturating_sub(used);
     let mut held = Held::default();
+    // A file that is not held takes a letter more than one that is.
+    let of_list = script("runs", &site.choices(&held)).len() as u64;
+    let used = files.n_bytes + of_list + of_runs.iter().sum::<u64>();
+    let mut room = most_bytes.saturating_sub(used);
     for (run, _) in &site.runs {
         let report = report_of(folder, &blobs, run)?;
         if !take(&mut room, report.len()) {
@@ -95,6 +97,7 @@ pub fn publish(
         files.put(&format!("files/{id}.jsonl.gz"), &bytes)?;
         held.files.insert(*id);
     }
+    files.put_script("data/runs.js", "runs", &site.choices(&held))?;
     let (n_reports, n_results) = (held.reports.len(), [held.files.len(), results.len()]);
     site.held = Arc::new(held);
     site.run_pages(database.index(), |id, page| {
@@ -229,14 +232,13 @@ impl Site {
         Ok(())
     }
 
-    /// Scripts with the curves of each run, and with the list of runs to choose from.
-    fn put_data(&self, index: &mut Index, files: &mut SiteFolder) -> Result<(), Error> {
-        let links = self.links("");
-        let mut list = Vec::new();
-        for (run, machine) in &self.runs {
-            list.push(json!({
+    /// The list of runs to choose from, whose result files may be in what the site has `held`.
+    fn choices(&self, held: &Held) -> Value {
+        let choice = |(run, machine): &Of| {
+            json!({
                 "id": run.id.to_string(),
-                "file": run.blob.to_string()[..16],
+                "file": run.blob.to_string(),
+                "has_file": held.files.contains(&run.blob),
                 "ranks": run.ranks,
                 "conditions": run.fingerprint,
                 "traits": [
@@ -246,7 +248,15 @@ impl Site {
                     run.title,
                     format!("{} ranks", run.ranks),
                 ],
-            }));
+            })
+        };
+        self.runs.iter().map(choice).collect()
+    }
+
+    /// Scripts with the curves of each run.
+    fn put_data(&self, index: &mut Index, files: &mut SiteFolder) -> Result<(), Error> {
+        let links = self.links("");
+        for (run, _) in &self.runs {
             let series: Vec<SeriesRow> = overlay::distinct(&index.series(&[run.id])?)
                 .into_iter()
                 .map(|(of, _)| of)
@@ -275,7 +285,7 @@ impl Site {
             let value = json!({ "series": curves, "points": points });
             files.put_script(&format!("data/{}.js", run.id), &run.id.to_string(), &value)?;
         }
-        files.put_script("data/runs.js", "runs", &list.into())
+        Ok(())
     }
 
     /// Results of `work` with the page of each run.
@@ -409,11 +419,16 @@ mod tests {
             publish(&folder.path().join("d"), &to, super::super::tests::suites(), most).unwrap()
         };
         let all = of(u64::MAX);
+        let n_named = || {
+            let list = fs::read(to.join("data/runs.js")).unwrap();
+            text(&list).matches("\"has_file\":true").count()
+        };
+        assert_eq!(n_named(), 17);
         let some = of(all.n_bytes - 1);
-        assert_eq!(some.n_reports, 17);
+        assert_eq!((some.n_reports, n_named()), (17, some.n_results[0]));
         assert!((8..17).contains(&some.n_results[0]), "{some:?}");
         let none = of(0);
-        assert_eq!((none.n_reports, none.n_results), (0, [0, 17]));
+        assert_eq!((none.n_reports, none.n_results, n_named()), (0, [0, 17], 0));
         let page = contents(&to.join("runs")).remove(0);
         assert!(!text(&page.1).contains("Report"));
         let half = of(none.n_bytes + (all.n_bytes - none.n_bytes) / 2);

@@ -73,9 +73,9 @@ impl SiteFolder {
         self.put(name, rendered(page)?.as_bytes())
     }
 
-    /// Writes a script that hands over `value` under a name: the second of its three lines is JSON.
+    /// Writes the [`script`] of `value`.
     pub(super) fn put_script(&mut self, name: &str, key: &str, value: &Value) -> Result<(), Error> {
-        self.put(name, format!("comet(\"{key}\",\n{value}\n);\n").as_bytes())
+        self.put(name, script(key, value).as_bytes())
     }
 
     /// Puts it in the place of the site that is there, at once where the file system can do so.
@@ -124,6 +124,11 @@ fn remove_abandoned(parent: &Path, start: &str) {
             drop(fs::remove_dir_all(path));
         }
     }
+}
+
+/// A script that hands over `value` under a name: the second of its three lines is JSON.
+pub(super) fn script(key: &str, value: &Value) -> String {
+    format!("comet(\"{key}\",\n{value}\n);\n")
 }
 
 /// `page` as text.
