@@ -64,7 +64,7 @@ fn n_idle(case: &Case, n_ranks: usize) -> usize {
         (_, Some(_)) => n_ranks % 2,
         _ if matches!(
             case.info.name,
-            "win_start" | "win_complete" | "win_wait" | "put_call" | "put_passive"
+            "win_start" | "win_complete" | "win_wait" | "win_test" | "put_call" | "put_passive"
         ) =>
         {
             n_ranks - 1
@@ -196,16 +196,29 @@ fn echo_sweeps_look_around_the_breaks_of_the_thesis() {
     }
 }
 
+#[track_caller]
+fn check_admission(id: &str, n_ranks: usize, values: &[u64], expected: Result<(), &str>) {
+    let (case, topology) = (Case::new(kernel(id).info(), values), Topology::hypercube(n_ranks));
+    let found = (case.info.admits)(&case, &World::of(&topology));
+    assert_eq!(found, expected.map_err(str::to_owned), "{} on {n_ranks}", case.label());
+}
+
+#[test]
+fn one_sided_calls_without_a_put_or_their_late_rank_are_refused() {
+    let empty = "a window of 0 messages moves nothing (use 1 message or more)";
+    check_admission("skampi/put_dedicated", 2, &[0, 8], Err(empty));
+    check_admission("skampi/put_fence_behind", 2, &[0, 8], Err(empty));
+    check_admission("skampi/win_start", 3, &[10, 2, 8], Ok(()));
+    let late = "there is no rank 3 among 3 ranks (use 0 to 2)";
+    check_admission("skampi/win_start", 3, &[10, 3, 8], Err(late));
+}
+
 #[test]
 fn ranks_and_values_that_make_no_case_are_refused_with_a_reason() {
     let lone = "needs at least 2 ranks, there is 1 (ask for -n 2)";
     let full = "a train of 16 messages of 16385 bytes fills buffers on its way (use at most 16384 \
                 bytes)";
-    let check = |id, n_ranks, values: &[u64], expected: Result<(), &str>| {
-        let (case, topology) = (Case::new(kernel(id).info(), values), Topology::hypercube(n_ranks));
-        let found = (case.info.admits)(&case, &World::of(&topology));
-        assert_eq!(found, expected.map_err(str::to_owned), "{} on {n_ranks}", case.label());
-    };
+    let check = check_admission;
     check("comet/echo", 4, &[0, 8], Ok(()));
     check("comet/echo", 4, &[2, 8], Ok(()));
     let far = "no rank is 3 hops from rank 0: 4 ranks reach 2 hops";

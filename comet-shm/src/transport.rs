@@ -124,7 +124,7 @@ impl Shm {
 
     /// Notes whether a look found something; many in a row that did not are a long wait, which
     /// makes room for senders and lets other ranks run.
-    fn looked(&self, found: bool) {
+    pub(crate) fn looked(&self, found: bool) {
         let n_fruitless = if found { 0 } else { self.own.n_fruitless.get() + 1 };
         self.own.n_fruitless.set(n_fruitless % N_LOOKS);
         if !found && self.own.n_fruitless.get() == 0 {

@@ -391,6 +391,24 @@ rank 2, for which rank 1 waits, has returned at t = 1000.000 us";
 }
 
 #[test]
+fn a_complete_that_is_tested_for_in_vain_is_named() {
+    let kernel = |t: &Sim| {
+        windowed(t, |window| match t.rank() {
+            0 => {
+                window.post(&window.peers(&[1])?)?;
+                while !window.test()? {}
+                Ok(())
+            }
+            _ => window.start(&window.peers(&[0])?),
+        })
+    };
+    let failure = failure(buffered(), 2, kernel);
+    let expected = "rank 0 waits for any rank to complete the access to its part in vain for ever during the test";
+    assert!(report(&failure).starts_with(expected), "{}", report(&failure));
+    assert_eq!((failure.rank, failure.code), (Some(0), "livelock"));
+}
+
+#[test]
 fn a_fence_that_a_rank_leaves_out_is_named() {
     let kernel = |t: &Sim| {
         windowed(t, |window| if t.rank() < 3 { window.fence(Fence::First) } else { Ok(()) })

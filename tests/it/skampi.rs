@@ -60,7 +60,10 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         ("comm_dup", "comm_dup Comm_dup"),
         ("win_fence_close", "fence, put to itself fence, none after"),
         ("win_complete", "rank 0 start, put to all rank 0 complete others delay, wait"),
-        ("put_dedicated", "rank 0 start, rank 1 post rank 0 put, complete rank 1 wait"),
+        ("win_start", "others post rank 0 start late ranks delay, post"),
+        ("win_test", "others start, put rank 0 test, once others delay, complete"),
+        ("put_fence_behind", "fences rank 0 puts; fence"),
+        ("put_dedicated", "rank 0 start, rank 1 post rank 0 puts, complete rank 1 wait"),
         (
             "accumulate_dedicated",
             "rank 0 start, rank 1 post rank 0 accumulate, complete rank 1 wait",
@@ -79,7 +82,7 @@ fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
         assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
         let kernels: BTreeSet<String> =
             records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 49, "{kernels:?}");
+        assert_eq!(kernels.len(), 51, "{kernels:?}");
     }
 }
 

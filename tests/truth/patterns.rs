@@ -11,13 +11,26 @@ use super::oracle::law;
 
 /// Time of the first series of the case of kernel `id` with `values`, in nanoseconds, the same in five samples.
 #[track_caller]
-pub(super) fn time_ns((machine, n_ranks): (&Machine, usize), id: &str, values: &[u64]) -> f64 {
+pub(super) fn time_ns(on: (&Machine, usize), id: &str, values: &[u64]) -> f64 {
+    times_ns(on, id, values)[0]
+}
+
+/// Those of all series.
+#[track_caller]
+pub(super) fn times_ns(
+    (machine, n_ranks): (&Machine, usize),
+    id: &str,
+    values: &[u64],
+) -> Vec<f64> {
     let bench = Bench::new(machine, n_ranks);
     let case = bench.case(id, values).expect("the ranks admit it");
     let measured = bench.measure(&[case], &settings(5, 1));
-    let found = &measured[0].series[0].values_ns;
-    assert_eq!(found, &[found[0]; 5], "{} on {n_ranks}", case.label());
-    found[0]
+    let of_series = measured[0].series.iter().map(|series| {
+        let found = &series.values_ns;
+        assert_eq!(found, &[found[0]; 5], "{} on {n_ranks}", case.label());
+        found[0]
+    });
+    of_series.collect()
 }
 
 /// Bytes of a block with its ring, and the time to transpose it where it is, in nanoseconds.

@@ -315,6 +315,9 @@ fn calls_on_windows_that_do_nothing_are_noticed() {
         check(call, "puts_and_gets_end_at_a_fence");
     }
     check("wait", "accesses_end_with_those_who_started_them");
+    for call in ["test", "wait"] {
+        check(call, "a_test_ends_what_was_posted_once_all_have_completed");
+    }
     check("lock", "exclusive_locks_exclude");
     check("accumulate", "accumulations_of_all_ranks_add_up");
     for call in ["fetch_and_op", "get_accumulate"] {

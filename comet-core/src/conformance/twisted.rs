@@ -335,6 +335,10 @@ impl<W: Twist> RawWindow for TwistedWindow<W> {
         complete();
         wait();
     }
+
+    fn test(&self) -> Result<bool> {
+        Ok(self.twist.forgets("test") || self.inner.test()?)
+    }
 }
 
 impl<W: Twist> Transport for Twisted<'_, W> {

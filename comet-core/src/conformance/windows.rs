@@ -1,7 +1,7 @@
 //! Windows: transfers under each kind of epoch, accumulations, and what is refused.
 
 use super::Check;
-use super::toolkit::{Found, checks, next, previous};
+use super::toolkit::{Found, checks, next, poll_until, previous};
 use crate::collective::{self, Element, Operator, Reducer};
 use crate::error::{Result, TransportErrorKind};
 use crate::pattern;
@@ -24,6 +24,7 @@ pub(super) fn checks<T: Transport>() -> Vec<Check<T>> {
         puts_and_gets_end_with_a_lock,
         a_flush_shows_a_put_to_its_target,
         accesses_end_with_those_who_started_them,
+        a_test_ends_what_was_posted_once_all_have_completed,
         windows_have_memory_of_each_kind,
         parts_may_have_other_lengths_and_be_opened_again,
         exclusive_locks_exclude,
@@ -185,6 +186,40 @@ fn accesses_end_with_those_who_started_them<T: Transport>(t: &T, found: &Found) 
             put(t, &window, next(t), n)?;
             window.complete()?;
             window.wait()?;
+            check(t, found, &window, [previous(t)], (n, round));
+        }
+        t.barrier()?;
+        window.close()?;
+    }
+    Ok(())
+}
+
+/// A test before the access of the origin has ended is false and leaves the part to it: more tests or a wait
+/// follow.
+fn a_test_ends_what_was_posted_once_all_have_completed<T: Transport>(
+    t: &T,
+    found: &Found,
+) -> Result<()> {
+    for (round, n) in LENGTHS_BYTES.into_iter().enumerate() {
+        let mut window = slots(t, n, Memory::Created)?;
+        fill(t, &mut window, n, round);
+        let (origins, targets) = (window.peers(&[previous(t)])?, window.peers(&[next(t)])?);
+        for waits in [false, true, false] {
+            window.post(&origins)?;
+            window.start(&targets)?;
+            put(t, &window, next(t), n)?;
+            let is_early = window.test()?;
+            found.require(!is_early, "a test was true before its origin had completed");
+            // No rank completes before all have tested.
+            t.barrier()?;
+            be_late(t);
+            window.complete()?;
+            if waits && !is_early {
+                window.wait()?;
+            } else if !is_early && !poll_until(|| window.test())? {
+                found.note("no test was true though its origin had completed");
+                window.wait()?;
+            }
             check(t, found, &window, [previous(t)], (n, round));
         }
         t.barrier()?;
@@ -419,6 +454,7 @@ fn what_a_window_refuses_leaves_it_usable<T: Transport>(t: &T, found: &Found) ->
     refused("a flush without a lock", window.flush(0))?;
     refused("an end of what was not started", window.complete())?;
     refused("a wait for what was not posted", window.wait())?;
+    refused("a test of what was not posted", window.test().map(drop))?;
     refused("a group with a rank twice", window.peers(&[0, 0]).map(|_| ()))?;
     window.fence(Fence::First)?;
     refused("a put to no rank", window.put(0..n, Remote { rank: t.n_ranks(), at: 0 }))?;

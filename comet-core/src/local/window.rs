@@ -319,6 +319,20 @@ impl RawWindow for LocalWindow {
             })
         })
     }
+
+    fn test(&self) -> Result<bool> {
+        let has_completed = |origin: &Rank| {
+            lock(&self.shared.epochs)
+                .n_completes
+                .get(&(self.own(), *origin))
+                .is_some_and(|n| *n > 0)
+        };
+        let have_all = lock(&self.posted).iter().all(has_completed);
+        if have_all {
+            self.wait()?;
+        }
+        Ok(have_all)
+    }
 }
 
 /// Takes one of what is counted under `key`, if there is any.

@@ -237,6 +237,20 @@ impl<T: Transport> Window<T> {
         Ok(())
     }
 
+    /// True if all origins of [`post`](Self::post) have completed, which ends what it began as
+    /// [`wait`](Self::wait) does; false, at once, if one has not (MPI-4.1 section 12.5.2).
+    ///
+    /// # Errors
+    /// Those of [`wait`](Self::wait).
+    #[inline]
+    #[track_caller]
+    pub fn test(&self) -> Result<bool> {
+        self.require(self.is_posted.get(), "tested", "post it before")?;
+        let has_ended = self.raw.test()?;
+        self.is_posted.set(!has_ended);
+        Ok(has_ended)
+    }
+
     #[inline]
     fn require_peers(&self, peers: &Peers<T>) -> Result<()> {
         let is_own = Rc::ptr_eq(&self.identity, &peers.window);

@@ -192,6 +192,13 @@ pub trait RawWindow: Sized {
     /// If the job has failed.
     #[track_caller]
     fn wait(&self) -> Result<()>;
+
+    /// See [`Window::test`](super::Window::test).
+    ///
+    /// # Errors
+    /// If the job has failed.
+    #[track_caller]
+    fn test(&self) -> Result<bool>;
 }
 
 /// The window of a transport that has none.
@@ -319,6 +326,10 @@ impl RawWindow for NoWindow {
     }
 
     fn wait(&self) -> Result<()> {
+        match *self {}
+    }
+
+    fn test(&self) -> Result<bool> {
         match *self {}
     }
 }

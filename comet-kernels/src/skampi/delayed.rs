@@ -41,8 +41,9 @@ use crate::calls::{self, BY_ALGORITHM, Blocked, Calls as _, Part, Spec, spec};
 pub(crate) struct Delayed<const INDEX: usize>;
 
 /// The rank that begins later.
-static LATE_RANK: Axis = Axis::count("late_rank", "rank", "rank that begins an operation later")
-    .up_to(|topology| topology.n_ranks().saturating_sub(1) as u64);
+pub(super) static LATE_RANK: Axis =
+    Axis::count("late_rank", "rank", "rank that begins an operation later")
+        .up_to(|topology| topology.n_ranks().saturating_sub(1) as u64);
 /// Its delay.
 pub(super) static DELAY_US: Axis =
     Axis::count("delay_us", "delay in us", "time by which a rank begins later, in microseconds");
@@ -99,13 +100,19 @@ impl<T: Transport> Operation<T> for Late<T> {
 }
 
 /// Refuses a late rank that is not there.
-fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
-    world.require_ranks(2)?;
+pub(super) fn admit_late_rank(case: &Case, world: &World<'_>) -> Result<(), String> {
     let (late, n_ranks) = (case.value(&LATE_RANK), world.n_ranks);
     if late >= n_ranks as u64 {
         let (ranks, last) = (count(n_ranks, "rank"), n_ranks - 1);
         return Err(format!("there is no rank {late} among {ranks} (use 0 to {last})"));
     }
+    Ok(())
+}
+
+/// Refuses `case` on a rank alone, with a late rank that is not there, or as the call by itself does.
+fn admit(spec: &Spec, case: &Case, world: &World<'_>) -> Result<(), String> {
+    world.require_ranks(2)?;
+    admit_late_rank(case, world)?;
     calls::admit(spec, case, world)
 }
 

@@ -83,6 +83,8 @@ pub fn kernels<T: Transport>() -> Suite<T> {
             &Timed(OneSided::<12>),
             &Timed(OneSided::<13>),
             &Timed(OneSided::<14>),
+            &Timed(OneSided::<15>),
+            &Timed(OneSided::<16>),
         ]
     }
 }

@@ -465,6 +465,17 @@ impl RawWindow for MpiWindow {
         // SAFETY: this rank has posted.
         call!(self, Source::Any, MPI_Win_wait())
     }
+
+    #[inline]
+    fn test(&self) -> Result<bool> {
+        let mut has_ended = 0;
+        let flag = &raw mut has_ended;
+        self.call(Source::Any, || {
+            // SAFETY: this rank has posted, and the call writes the flag.
+            outcome("MPI_Win_test", unsafe { ffi::MPI_Win_test(self.raw, flag) })
+        })?;
+        Ok(has_ended != 0)
+    }
 }
 
 impl fmt::Debug for MpiWindow {

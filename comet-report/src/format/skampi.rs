@@ -111,7 +111,7 @@ impl Results {
         text + &row(point, &varied)
     }
 
-    /// The name of the result of `point`.
+    /// The name of the result of `point`, with that of its series where the kernel has several.
     fn name(&self, point: &Point) -> String {
         let entry = self.run.as_ref().and_then(|run| run.labels.get("entry"));
         let aliases = point.aliases.iter().filter_map(|alias| alias.strip_prefix(PREFIX));
@@ -121,7 +121,12 @@ impl Results {
             let id = words::kernel(&point.suite, &point.kernel, point.variant.as_deref());
             if is_import { point.kernel.to_string() } else { id }
         };
-        entry.cloned().or_else(|| alias.map(str::to_owned)).unwrap_or_else(own)
+        let series = point.variant.as_deref().filter(|_| point.facts.series.len() > 1);
+        let of_series = |name: &str| match series {
+            Some(series) => format!("{name} {series}"),
+            None => name.to_owned(),
+        };
+        entry.map(String::as_str).or(alias).map(of_series).unwrap_or_else(own)
     }
 
     /// The lines behind the last row of a result.
@@ -236,8 +241,24 @@ fn nodes_ns(point: &Point) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use crate::fixture::{self, render};
-    use crate::record::{Measured, Record};
+    use crate::record::{KernelFacts, Measured, Record};
+
+    #[test]
+    fn results_of_several_series_have_their_names() {
+        let name = |n_series| {
+            let mut point = fixture::collectives("allgather", 4).remove(1);
+            point.aliases = vec!["SKaMPI:Allgather".into()];
+            let mut facts = KernelFacts::clone(&point.facts);
+            facts.series = vec![facts.series[0].clone(); n_series];
+            point.facts = Arc::new(facts);
+            let text = render("skampi", &[Record::Point(Box::new(point))]);
+            text.split('"').nth(1).unwrap().to_owned()
+        };
+        assert_eq!([1, 2].map(name), ["Allgather", "Allgather call"]);
+    }
 
     #[test]
     fn the_error_is_that_of_the_middle_half_of_the_samples() {

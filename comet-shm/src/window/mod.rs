@@ -15,6 +15,7 @@
 //! | flush | a fence of the processor; locally nothing |
 //! | lock, unlock | a ticket of the target's lock, given back |
 //! | post, start, complete, wait | a signal to each peer, and one from each |
+//! | test | a look at the signals |
 //!
 //! All accumulations go through the turn, also those of one word: an atomic addition of the processor
 //! between the loads and stores of a loop would be lost.
@@ -407,5 +408,21 @@ impl RawWindow for ShmWindow {
     #[inline]
     fn wait(&self) -> Result<()> {
         self.await_signals(&self.posted.borrow(), 1, |signals| &signals.completed)
+    }
+
+    #[inline]
+    fn test(&self) -> Result<bool> {
+        self.t.engine().waiter.check_job()?;
+        self.t.engine().progress(false);
+        let has_completed = |peer: &Rank| {
+            let signal = &self.signals(*peer, self.t.rank()).completed;
+            signal.is_given(self.seen[*peer][1].get())
+        };
+        let have_all = self.posted.borrow().iter().all(has_completed);
+        self.t.looked(have_all);
+        if have_all {
+            self.wait()?;
+        }
+        Ok(have_all)
     }
 }

@@ -164,15 +164,17 @@ fn stand_of(engine: &Engine, rank: Rank) -> Stand<'_> {
 
 fn want(engine: &Engine, rank: Rank) -> Option<Want> {
     let state = &engine.ranks[rank];
-    let receive = |kind, id| {
-        let receive = engine.receives.get(id as usize).filter(|receive| receive.rank == rank)?;
-        let (peer, tag, length_bytes) = (receive.source, receive.tag, receive.capacity_bytes);
+    let message = |kind, peer, tag, length_bytes| {
         let kind = match epoch_of(tag) {
             None => kind,
             Some(Epoch::Post) => Kind::Post,
             Some(Epoch::Complete) => Kind::Complete,
         };
         Some(Want { kind, peer, tag, length_bytes })
+    };
+    let receive = |kind, id| {
+        let receive = engine.receives.get(id as usize).filter(|receive| receive.rank == rank)?;
+        message(kind, receive.source, receive.tag, receive.capacity_bytes)
     };
     let send = |kind, id| {
         let send = engine.sends.get(id as usize).filter(|send| send.way.source() == rank)?;
@@ -187,9 +189,7 @@ fn want(engine: &Engine, rank: Rank) -> Option<Want> {
         (Some(Block::Transfers(id)), _) => transfers(engine, rank, id),
         (_, Some(Poll::Receive(id))) => receive(Kind::TestReceive, id),
         (_, Some(Poll::Send(id))) => send(Kind::TestSend, id),
-        (_, Some(Poll::Probe(peer, tag))) => {
-            Some(Want { kind: Kind::Probe, peer, tag, length_bytes: 0 })
-        }
+        (_, Some(Poll::Probe(peer, tag))) => message(Kind::Probe, peer, tag, 0),
         (_, None) => None,
     }
 }

@@ -13,7 +13,7 @@ use comet_core::transport::{Rank, Source, Transport as _};
 use comet_core::window::{Fence, Lock, RawWindow, Remote};
 
 use super::Sim;
-use crate::engine::{AskedTransfer, Block, Epoch, Operation, WindowId, WindowName};
+use crate::engine::{AskedTransfer, Block, Epoch, Operation, Poll, WindowId, WindowName};
 
 /// Transfers that a rank starts before the others catch up, so that few are in flight at a time.
 const MAX_AHEAD: u32 = 8;
@@ -318,5 +318,24 @@ impl RawWindow for SimWindow {
 
     fn wait(&self) -> Result<()> {
         self.hear(Location::caller(), &self.posted.take(), Epoch::Complete)
+    }
+
+    /// One look, which takes as long as that of a probe, whatever the number of origins.
+    fn test(&self) -> Result<bool> {
+        self.t.note_site(Location::caller());
+        let tag = self.t.group.tag(Epoch::Complete.tag(self.id));
+        if !self.t.poll(Poll::Probe(Source::Any, tag)) {
+            return Err(self.t.job_failed());
+        }
+        let posted = Rc::clone(&self.posted.borrow());
+        let mut engine = self.t.engine.borrow_mut();
+        let mut from = posted.iter().map(|origin| Source::Rank(self.t.group.global(*origin)));
+        if !from.all(|origin| engine.earliest(self.t.rank, origin, tag).is_some()) {
+            return Ok(false);
+        }
+        engine.note_found(self.t.rank);
+        drop(engine);
+        self.wait()?;
+        Ok(true)
     }
 }

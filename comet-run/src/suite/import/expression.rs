@@ -74,6 +74,8 @@ pub(super) enum Counts {
     One(f64),
     /// As many as there are.
     Max,
+    /// One less, which is the last rank.
+    Last,
     List(Vec<f64>),
     Range(Box<Range>),
 }
@@ -114,6 +116,7 @@ impl Counts {
             Self::One(n) => Ok(whole(n * scale)),
             Self::Max if scale > 1.0 => Err("a length that depends on the number of ranks".into()),
             Self::Max => Ok("max".into()),
+            Self::Last => Err("one less than the number of ranks".into()),
             Self::List(list) => Ok(Vec::from_iter(list.iter().map(|n| whole(n * scale))).join(",")),
             Self::Range(range) => range.sweep(scale, open),
         }
@@ -276,7 +279,12 @@ impl Cursor {
             if self.takes('+') {
                 value = calculated(value, self.product(names)?, |a, b| a + b)?;
             } else if self.takes('-') {
-                value = calculated(value, self.product(names)?, |a, b| a - b)?;
+                value = match (value, self.product(names)?) {
+                    (Value::Counts(Counts::Max), Value::Counts(Counts::One(1.0))) => {
+                        Value::Counts(Counts::Last)
+                    }
+                    (a, b) => calculated(a, b, |a, b| a - b)?,
+                };
             } else {
                 return Ok(value);
             }

@@ -49,12 +49,33 @@ const ALGORITHMS: &[(&str, &str, &str)] = &[
 
 /// Functions of scripts, or starts of their names, for which no kernel can stand, each with the reason.
 const REFUSED: &[(&str, &str)] = &[
-    ("Win_test", "no window is tested, but waited for (skampi/win_wait)"),
-    ("Win_start_delayed_post", "one rank alone is late"),
-    ("Combining_Put", "its time begins between a put and a fence (skampi/put_fence has both)"),
     (
-        "MPI_IO_",
-        "a file is made, moved and ended in other ways (imb-io has transfers, opens and closes)",
+        "MPI_IO_open_close",
+        "view and atomicity of the file are set in its time (imb-io/open_close sets neither)",
+    ),
+    ("MPI_IO_open", "it is the open alone (imb-io/open_close has a write and the close too)"),
+    ("MPI_IO_close", "it is the close alone (imb-io/open_close has the open and a write too)"),
+    ("MPI_IO_delete", "a file is removed in its time (imb-io removes files outside of the clock)"),
+    ("MPI_IO_file_seek", "a pointer is moved alone (imb-io moves none in its times)"),
+    ("MPI_IO_preallocate", "a file gets its room alone (imb-io has none of that)"),
+    ("MPI_IO_write_and_read", "ranks write and read in turn (imb-io has either)"),
+    (
+        "MPI_IO_write_",
+        "pieces of a new file, with seeks, and one sync (imb-io writes over one file, and completes by a sync, a \
+         barrier and a sync)",
+    ),
+    (
+        "MPI_IO_read_file",
+        "the file is opened and closed in its time (imb-io reads from one that is open)",
+    ),
+    (
+        "MPI_IO_read_and_distribute",
+        "the file is opened and closed, and its parts are sent to all ranks, in its time (imb-io reads from one \
+         that is open)",
+    ),
+    (
+        "MPI_IO_read_",
+        "pieces of a file that is opened anew, with seeks, and a sync (imb-io reads on in one file without)",
     ),
 ];
 
@@ -109,26 +130,58 @@ impl Function {
     /// True if `SKaMPI` 5 measures it without the assertion of its argument, as each call of posts and starts: its
     /// `extract_onesided_assertions` begins with none, and only takes away.
     pub(super) fn drops_assertions(&self) -> bool {
-        const OF_PEERS: [&str; 4] =
-            ["skampi/win_post", "skampi/win_start", "skampi/win_complete", "skampi/win_wait"];
+        const OF_PEERS: [&str; 5] = [
+            "skampi/win_post",
+            "skampi/win_start",
+            "skampi/win_complete",
+            "skampi/win_wait",
+            "skampi/win_test",
+        ];
         OF_PEERS.contains(&&*self.info.id())
     }
 
-    /// `keys` with the delay and without the puts that the numbers of a script behind its datatype ask for:
-    /// those of windows are an assertion, whether to put, and a delay.
+    /// `keys` with the delay, the late rank and the puts that the numbers of a script behind its datatype ask for:
+    /// those of epochs are an assertion, whether to put, a delay and a late rank, and those of combined puts how
+    /// many there are.
     ///
     /// # Errors
-    /// One sentence for a call without the put that its kernel has, or for a delay that is no sweep.
+    /// One sentence for a call without the put that its kernel has, or for a number that no sweep is.
     pub(super) fn with_puts(&self, numbers: &[Counts], mut keys: Keys) -> Result<Keys, String> {
+        let mut set = |key, value: &str| {
+            keys.retain(|(of, _)| *of != key);
+            keys.push((key, value.to_owned()));
+        };
+        let all = |counts: &Counts| counts.sweep(1.0, f64::INFINITY);
         match (self.info.id().as_str(), numbers) {
-            ("skampi/win_complete" | "skampi/win_wait", [_, puts, delay @ ..]) => {
+            (
+                id @ ("skampi/win_complete" | "skampi/win_wait" | "skampi/win_test"),
+                [_, puts, delay @ ..],
+            ) => {
                 if *puts == Counts::One(0.0) {
-                    keys.retain(|(key, _)| *key != LENGTH_BYTES.name);
-                    keys.push((LENGTH_BYTES.name, "0".to_owned()));
+                    set(LENGTH_BYTES.name, "0");
                 }
                 if let Some(delay) = delay.first() {
-                    keys.push(("delay_us", delay.sweep(1.0, f64::INFINITY)?));
+                    let of_any = if id == "skampi/win_test" { late(delay)? } else { all(delay)? };
+                    set("delay_us", &of_any);
                 }
+            }
+            ("skampi/win_start", [_, delay, rank]) => {
+                set("delay_us", &late(delay)?);
+                match rank {
+                    Counts::One(rank) if *rank < 0.0 => set("late_rank", "0"),
+                    Counts::One(rank) if *rank > 0.0 => {
+                        set("late_rank", &all(&Counts::One(*rank))?)
+                    }
+                    // It is there among all ranks alone.
+                    Counts::Last => {
+                        set("procs", "max");
+                        set("late_rank", "max");
+                    }
+                    _ => return Err("a late rank that is rank 0, or another each time".into()),
+                }
+            }
+            ("skampi/put_dedicated" | "skampi/put_fence_behind", [n_puts]) => {
+                set("window", &all(n_puts)?);
             }
             ("skampi/win_fence_close" | "skampi/win_fence_both", [.., Counts::One(0.0)]) => {
                 return Err("a fence without a put before".into());
@@ -142,6 +195,15 @@ impl Function {
     pub(super) fn has(&self, name: &str) -> bool {
         self.info.axes.iter().any(|used| used.axis.name == name)
     }
+}
+
+/// The sweep of delays of which none is 0: there the other ranks are late too, by nothing, and not before.
+fn late(delays: &Counts) -> Result<String, String> {
+    let sweep = delays.sweep(1.0, f64::INFINITY)?;
+    if sweep.split([',', '.']).any(|value| value == "0") {
+        return Err("a delay of 0, in which the other ranks still come last".into());
+    }
+    Ok(sweep)
 }
 
 /// Datatypes of MPI: their names there and as values of an axis, and their sizes in bytes.

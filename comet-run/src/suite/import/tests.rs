@@ -171,14 +171,12 @@ for count = 1 to ... step *2 do
   measure pair : Accumulate(count, MPI_DOUBLE, MPI_INFO_NULL, MPI_MAX)
   measure pair : Accumulate(count, MPI_INT, MPI_INFO_NULL, MPI_REPLACE)
 od
-measure comm(4) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 10)
-measure comm(4) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 3)
-measure pair : Combining_Put_fence(8, MPI_INT, MPI_INFO_NULL, 4)
+measure comm(4) : Win_lock(8, MPI_INT, MPI_INFO_NULL, 0, MPI_LOCK_SHARED)
 measure comm(4) : Win_start(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK)
 measure comm(4) : Win_complete(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK, 0)
 measure comm(4) : Win_fence_open(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOPUT)
 for access in data_access_routines(ROUTINES & ALL) do
-  measure comm(4) : MPI_IO_read_file(8, MPI_BYTE, MPI_BYTE, MPI_BYTE, access)
+  measure comm(4) : MPI_IO_read_once(8, MPI_BYTE, MPI_BYTE, MPI_BYTE, FALSE, access)
   measure comm(access) : Barrier()
 od
 measure comm(4) : Barrier()
@@ -205,19 +203,97 @@ fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
         notes,
         [
             "o.ski:6: Accumulate: the argument MPI_REPLACE",
-            "o.ski:8: Win_test_delayed, for which no kernel stands: no window is tested, but waited for \
-             (skampi/win_wait)",
-            "o.ski:9: Win_start_delayed_post, for which no kernel stands: one rank alone is late",
-            "o.ski:10: Combining_Put_fence, for which no kernel stands: its time begins between a put and a fence \
-             (skampi/put_fence has both)",
-            "o.ski:11: an assertion, which SKaMPI 5 itself passes to no call",
-            "o.ski:12: an assertion, which SKaMPI 5 itself passes to no call",
-            "o.ski:13: Win_fence_open: the argument MPI_MODE_NOPUT",
-            "o.ski:15: MPI_IO_read_file, for which no kernel stands: a file is made, moved and ended in other \
-             ways (imb-io has transfers, opens and closes)",
-            "o.ski:16: Barrier: 'access' of a loop over no list",
+            "o.ski:8: Win_lock, for which no kernel stands",
+            "o.ski:9: an assertion, which SKaMPI 5 itself passes to no call",
+            "o.ski:10: an assertion, which SKaMPI 5 itself passes to no call",
+            "o.ski:11: Win_fence_open: the argument MPI_MODE_NOPUT",
+            "o.ski:13: MPI_IO_read_once, for which no kernel stands: pieces of a file that is opened anew, with \
+             seeks, and a sync (imb-io reads on in one file without)",
+            "o.ski:14: Barrier: 'access' of a loop over no list",
         ]
     );
+}
+
+const TESTS_AND_PUTS: &str = "\
+set_skampi_buffer(64kb)
+n = get_comm_size(MPI_COMM_WORLD)
+for procs = 2 to n do
+  measure comm(procs) : Win_test(8, MPI_INT, MPI_INFO_NULL, 0, 1)
+  measure comm(procs) : Win_test(8, MPI_INT, MPI_INFO_NULL, 0, 0)
+  measure comm(procs) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 10)
+  measure comm(procs) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 0)
+  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, n-1)
+  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 1)
+  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, -1)
+  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 0)
+od
+for late in [0, 10] do
+  measure comm(n) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, late, -1)
+od
+for puts = 1 to 16 step *2 do
+  measure comm2() : Combining_Put_fence(8, MPI_INT, MPI_INFO_NULL, puts)
+  measure comm2() : Combining_Put_dedicated(8, MPI_INT, MPI_INFO_NULL, puts)
+od
+measure comm(n-1) : Barrier()
+";
+
+/// A delay of 0 is no call before the start, and the last of all ranks is among all of them alone.
+#[test]
+fn tests_late_posts_and_combined_puts_are_what_their_numbers_say() {
+    let (found, entries) = imported("t.ski", TESTS_AND_PUTS);
+    assert_eq!(
+        entries,
+        [
+            "Win_test: skampi/win_test datatype=int length_bytes=32 procs=2..max",
+            "Win_test-2: skampi/win_test datatype=int length_bytes=0 procs=2..max",
+            "Win_test_delayed: skampi/win_test datatype=int delay_us=10 length_bytes=32 procs=2..max",
+            "Win_start_delayed_post: skampi/win_start datatype=int delay_us=10 late_rank=max \
+             length_bytes=32 procs=max",
+            "Win_start_delayed_post-2: skampi/win_start datatype=int delay_us=10 late_rank=1 \
+             length_bytes=32 procs=2..max",
+            "Win_start_delayed_post-3: skampi/win_start datatype=int delay_us=10 late_rank=0 \
+             length_bytes=32 procs=2..max",
+            "Combining_Put_fence: skampi/put_fence_behind datatype=int length_bytes=32 procs=2 window=1..16*2",
+            "Combining_Put_dedicated: skampi/put_dedicated datatype=int length_bytes=32 procs=2 window=1..16*2",
+        ]
+    );
+    let notes: Vec<&str> =
+        found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect();
+    assert_eq!(
+        notes,
+        [
+            "t.ski:7: Win_test_delayed: a delay of 0, in which the other ranks still come last",
+            "t.ski:11: Win_start_delayed_post: a late rank that is rank 0, or another each time",
+            "t.ski:14: Win_start_delayed_post: a delay of 0, in which the other ranks still come last",
+            "t.ski:20: Barrier: one less than the number of ranks",
+        ]
+    );
+}
+
+/// Each function of files has a reason of its own or that of its kind.
+#[test]
+fn functions_of_files_are_refused_by_what_they_time_beside() {
+    for (name, reason) in [
+        ("open", "it is the open alone"),
+        ("close", "it is the close alone"),
+        ("open_close", "view and atomicity of the file are set in its time"),
+        ("delete", "a file is removed in its time"),
+        ("delete_on_close", "a file is removed in its time"),
+        ("file_seek", "a pointer is moved alone"),
+        ("file_seek_shared", "a pointer is moved alone"),
+        ("preallocate", "a file gets its room alone"),
+        ("write_once", "pieces of a new file"),
+        ("write_segmented", "pieces of a new file"),
+        ("write_and_read", "ranks write and read in turn"),
+        ("read_file", "the file is opened and closed in its time"),
+        ("read_and_distribute", "the file is opened and closed, and its parts are sent"),
+        ("read_strided", "pieces of a file that is opened anew"),
+    ] {
+        let name = format!("MPI_IO_{name}");
+        let refusal = functions::refusal(&name);
+        let start = format!("{name}, for which no kernel stands: {reason}");
+        assert!(refusal.starts_with(&start), "{refusal}");
+    }
 }
 
 const PARAMETERS: &str = "\
