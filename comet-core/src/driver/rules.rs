@@ -50,6 +50,9 @@ const P2P_OPERATIONS: u32 = 100_000;
 /// Operations of IMB where each is complete before the next one begins (`MSGS_NONAGGR`).
 const IMB_COMPLETED: u32 = 100;
 
+/// All ranks are ready for the next operation within this part of a window, which has room for a broadcast.
+const READY_PARTS: u64 = 8;
+
 /// Data and time of a loop of IMB at most, whatever the number of its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoopLimits {
@@ -185,10 +188,15 @@ impl Rules {
     }
 
     /// From the opening of a window to that of the next one, in nanoseconds, where windows are `window_ns` long
-    /// and `probe` has the time of an operation; 0 where each is announced by messages. `SKaMPI` announces the
-    /// first of a batch: what messages leave in the caches adds a tenth of a microsecond to a short operation.
-    pub(super) fn period_ns(self, window_ns: u64, probe: &Probe) -> u64 {
-        if self == Self::Skampi { window_ns + whole(2.0 * probe.slowest_ns()) } else { 0 }
+    /// and `probe` has the time of an operation of `info`; 0 where each is announced by messages. `SKaMPI`
+    /// announces the first of a batch, and the others follow as soon as all ranks can be ready: what messages or
+    /// 20 us of waiting leave in the caches adds up to a tenth of a microsecond to a short operation.
+    pub(super) fn period_ns(self, window_ns: u64, info: &KernelInfo, probe: &Probe) -> u64 {
+        if self != Self::Skampi {
+            return 0;
+        }
+        let ready_ns = if info.prepares_each { window_ns } else { window_ns / READY_PARTS };
+        ready_ns + whole(2.0 * probe.slowest_ns())
     }
 
     /// True if each lap of an operation begins by a clock read of its own.

@@ -112,22 +112,15 @@ impl Buffers {
         }
     }
 
-    /// Memory that is written between the filling of `n_made` parts and their first run, in bytes: twice the cache
-    /// that they have to leave, or what the parts that are not made would have been.
-    pub(super) fn other_bytes(self, part_bytes: u64, n_made: u64) -> u64 {
-        match self {
-            Self::Cycle(_) => {
-                let n_others = self.n_parts(part_bytes).saturating_sub(n_made);
-                n_others.saturating_mul(part_bytes.max(MIN_PART_BYTES))
-            }
-            _ => self.cache_bytes().unwrap_or(0).saturating_mul(2),
-        }
+    /// Memory that is written between the filling of the parts and their first run, in bytes: twice the cache
+    /// that they have to leave.
+    fn other_bytes(self) -> u64 {
+        self.cache_bytes().unwrap_or(0).saturating_mul(2)
     }
 
     /// Memory of one rank for a case that needs `part_bytes` bytes with the same buffers.
     pub(crate) fn bytes(self, part_bytes: u64) -> u64 {
-        let n_parts = self.n_parts(part_bytes);
-        n_parts.saturating_mul(part_bytes).saturating_add(self.other_bytes(part_bytes, n_parts))
+        self.n_parts(part_bytes).saturating_mul(part_bytes).saturating_add(self.other_bytes())
     }
 
     /// Refuses a kernel that cannot be measured in this mode.
@@ -204,24 +197,31 @@ pub(super) struct Others<'p, T> {
     /// Number of the next part to run.
     next: usize,
     buffers: Buffers,
+    /// True if each part runs once before the first of a series: `SKaMPI` has been through its buffer before.
+    are_run_before: bool,
     /// Memory that is written once all parts are filled, in bytes.
     other_bytes: usize,
 }
 
 impl<'p, T: Transport> Others<'p, T> {
-    /// `n_parts` parts that `make` makes, beside other memory of so many bytes.
+    /// Parts that `make` makes for `n_runs` runs of a case that needs `part_bytes` bytes; in virtual time there are
+    /// no caches.
     ///
     /// # Errors
     /// The first error of `make`.
     pub(super) fn of<P: Operation<T> + 'p>(
-        buffers: Buffers,
-        (n_parts, other_bytes): (u64, u64),
+        (buffers, part_bytes): (Buffers, u64),
+        n_runs: u64,
+        has_caches: bool,
         make: impl Fn() -> Result<P>,
     ) -> Result<Self> {
+        let are_run_before = has_caches && matches!(buffers, Buffers::Cycle(_));
+        let n_runs = if are_run_before { u64::MAX } else { n_runs };
         let part = |_| Ok(Box::new(make()?) as Box<dyn Operation<T> + 'p>);
-        let parts = (0..n_parts).map(part).collect::<Result<_>>()?;
+        let parts = (0..n_parts(buffers, part_bytes, n_runs)).map(part).collect::<Result<_>>()?;
+        let other_bytes = if has_caches { buffers.other_bytes() } else { 0 };
         let other_bytes = usize::try_from(other_bytes).unwrap_or(0);
-        Ok(Self { parts, next: 0, buffers, other_bytes })
+        Ok(Self { parts, next: 0, buffers, are_run_before, other_bytes })
     }
 
     /// The part whose turn it is.
@@ -235,7 +235,7 @@ impl<'p, T: Transport> Others<'p, T> {
 
 /// Number of parts for `n_runs` runs of a case that needs `part_bytes` bytes: no more than there are
 /// runs.
-pub(super) fn n_parts(buffers: Buffers, part_bytes: u64, n_runs: u64) -> u64 {
+fn n_parts(buffers: Buffers, part_bytes: u64, n_runs: u64) -> u64 {
     buffers.n_parts(part_bytes).min(n_runs.max(N_VERIFIED))
 }
 
@@ -277,7 +277,8 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
     fn check(&mut self, check: &mut Checker) {
         let (n_runs, n_parts) = (check.n_runs(), self.parts.len() as u64);
         for (index, part) in (0..).zip(&mut self.parts) {
-            let n_of_part = (n_runs + n_parts - 1 - index) / n_parts;
+            let n_before = u64::from(self.are_run_before);
+            let n_of_part = n_before + (n_runs + n_parts - 1 - index) / n_parts;
             if n_of_part > 0 {
                 check.after(n_of_part, |check| part.check(check));
             }
@@ -285,7 +286,12 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
     }
 
     fn begin(&mut self, t: &T) -> Result<()> {
-        self.parts[0].begin(t)
+        self.parts[0].begin(t)?;
+        if !self.are_run_before {
+            return Ok(());
+        }
+        self.parts.iter_mut().try_for_each(|part| part.run(t))?;
+        self.parts[0].conclude(t)
     }
 
     fn end(&mut self, t: &T) -> Result<()> {
@@ -316,6 +322,7 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::local;
 
     #[test]
     fn an_arena_has_twice_the_cache_also_where_a_rank_uses_half_of_a_part() {
@@ -332,27 +339,66 @@ mod tests {
     }
 
     #[test]
-    fn parts_in_memory_of_a_given_size_are_as_far_apart_as_if_all_of_them_were_made() {
-        let check = |buffers: Buffers, part_bytes, n_runs, expected| {
-            let n_made = n_parts(buffers, part_bytes, n_runs);
-            let found = (n_made, buffers.other_bytes(part_bytes, n_made));
-            assert_eq!(found, expected, "{buffers:?} {part_bytes} {n_runs}");
-        };
+    fn memory_of_a_given_size_holds_up_to_32_parts_and_at_least_two() {
         let buffers = Buffers::Cycle(4 << 20);
+        let check = |part_bytes, expected| {
+            assert_eq!(n_parts(buffers, part_bytes, u64::MAX), expected, "{part_bytes}");
+        };
         // Short messages go through little of it, long ones through all.
-        check(buffers, 8, 5, (5, 27 * MIN_PART_BYTES));
-        check(buffers, 1 << 16, 5, (5, 27 << 16));
-        check(buffers, 1 << 18, 5, (5, 11 << 18));
-        check(buffers, 1 << 18, 1000, (16, 0));
-        check(buffers, 1 << 23, 5, (2, 0));
+        check(8, MAX_CYCLED);
+        check(1 << 16, MAX_CYCLED);
+        check(1 << 18, 16);
+        check(1 << 23, N_VERIFIED);
         assert_eq!(buffers.bytes(1 << 18), 4 << 20);
         assert_eq!(buffers.cache_bytes(), None);
-        check(Buffers::OffCache(1 << 20), 1 << 18, 5, (5, 2 << 20));
+    }
+
+    /// Number of runs since the fill, which a check has to know.
+    #[derive(Default)]
+    struct Counted(u64);
+
+    impl<T: Transport> Operation<T> for Counted {
+        fn fill(&mut self, _: Seeds) {
+            self.0 = 0;
+        }
+
+        fn run(&mut self, _: &T) -> Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn check(&mut self, check: &mut Checker) {
+            assert_eq!(self.0, check.n_runs());
+        }
+    }
+
+    #[test]
+    fn parts_in_memory_of_a_given_size_have_run_before_the_first_run_of_a_series() {
+        local::run_alone(|t| {
+            // Of arenas those parts are checked that have run.
+            for (buffers, has_caches, expected) in [
+                (Buffers::Cycle(4 << 20), true, vec![2, 2, 2, 1, 1, 1, 1, 1]),
+                (Buffers::Cycle(4 << 20), false, vec![1, 1, 1]),
+                (Buffers::Rotate(1 << 20), true, vec![1, 1, 1]),
+            ] {
+                let make = || Ok(Counted::default());
+                let mut others = Others::of((buffers, 1 << 19), 3, has_caches, make).unwrap();
+                let mut check = Checker::new(3, false);
+                Operation::<local::Local>::fill(&mut others, check.seeds());
+                others.begin(t).unwrap();
+                (0..3).try_for_each(|_| others.run(t)).unwrap();
+                assert_eq!(others.parts.len(), expected.len(), "{buffers:?}");
+                others.check(&mut check);
+                for (part, n_runs) in others.parts.iter_mut().zip(expected) {
+                    part.check(&mut Checker::new(n_runs, false));
+                }
+            }
+        });
     }
 
     #[test]
     fn a_touched_message_keeps_its_contents() {
-        crate::local::run_alone(|t| {
+        local::run_alone(|t| {
             let mut message: Vec<u8> = (0..=255).collect();
             for touch in Touch::ALL {
                 touch.write(t, &mut message);

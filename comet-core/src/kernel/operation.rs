@@ -2,7 +2,7 @@
 //! same buffers is verified and timed.
 
 use super::Kernel;
-use super::buffers::{self, Buffers, Others, Touch};
+use super::buffers::{Buffers, Others, Touch};
 use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
 use super::info::{Class, KernelInfo};
@@ -294,12 +294,8 @@ impl<P> Timed<P> {
         P: Pattern<T, Part: 'p>,
     {
         let part_bytes = (case.info.bytes_per_rank)(case, &cx.world());
-        let n_parts = buffers::n_parts(cx.buffers(), part_bytes, n_runs);
-        // Memory of virtual time has no caches.
         let has_caches = !cx.transport().clock().is_virtual;
-        let other_bytes =
-            if has_caches { cx.buffers().other_bytes(part_bytes, n_parts) } else { 0 };
-        Others::of(cx.buffers(), (n_parts, other_bytes), || {
+        Others::of((cx.buffers(), part_bytes), n_runs, has_caches, || {
             let role = self.0.part(cx, case, series)?;
             Ok(role.expect("a rank with a part has it again").1)
         })

@@ -62,7 +62,7 @@ impl Index {
         [x, procs]: [Option<i64>; 2],
         filter: &Filter,
     ) -> Result<Vec<(RunRow, PointRow)>, Error> {
-        let mut all = filter.condition();
+        let mut all = filter.condition().on_points();
         all.and("point.series_id = ?", [series.into()]);
         for (column, number) in [("x", x), ("procs", procs)] {
             match number {
@@ -75,8 +75,7 @@ impl Index {
             columns.collect::<Vec<_>>().join(", ")
         };
         let sql = format!(
-            "SELECT {}, {} FROM point JOIN run ON run.id = point.run_id \
-             JOIN machine ON machine.id = run.machine_id {} \
+            "SELECT {}, {} FROM point JOIN run ON run.id = point.run_id {} \
              ORDER BY run.started_ms, run.id, point.place",
             of("run", columns::<RunRow>()),
             of("point", columns::<PointRow>()),
@@ -100,13 +99,13 @@ impl Index {
     /// # Errors
     /// If the engine refuses.
     pub fn places(&mut self, series: Id, filter: &Filter) -> Result<Vec<[Option<i64>; 2]>, Error> {
-        let mut all = filter.condition();
-        all.and("point.series_id = ?", [series.into()]);
+        let (all, series) = (filter.condition().on_points(), numbers(&[series]));
         let sql = format!(
-            "SELECT DISTINCT point.x, point.procs FROM point JOIN run ON run.id = point.run_id \
-             JOIN machine ON machine.id = run.machine_id {} \
-             ORDER BY point.x NULLS FIRST, point.procs NULLS FIRST",
-            all.text()
+            "SELECT x, procs FROM (SELECT DISTINCT x, procs FROM point WHERE series_id = {series}) AS spot \
+             WHERE EXISTS (SELECT 1 FROM point {} AND point.series_id = {series} \
+             AND point.x IS NOT DISTINCT FROM spot.x AND point.procs IS NOT DISTINCT FROM spot.procs) \
+             ORDER BY x NULLS FIRST, procs NULLS FIRST",
+            all.text(),
         );
         let read = |mut row: Row| Ok([row.maybe_int()?, row.maybe_int()?]);
         self.store.query(&sql, &all.values)?.into_iter().map(read).collect()

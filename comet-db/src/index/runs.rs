@@ -123,6 +123,15 @@ impl Where {
         self.parts.push(text);
     }
 
+    /// That of a point whose run it admits: it is asked once of each run, and not once of each point.
+    pub(super) fn on_points(self) -> Self {
+        let part = format!(
+            "point.run_id IN (SELECT run.id FROM run JOIN machine ON machine.id = run.machine_id {})",
+            self.text()
+        );
+        Self { parts: vec![part], ..self }
+    }
+
     pub(super) fn text(&self) -> String {
         if self.parts.is_empty() {
             String::new()
