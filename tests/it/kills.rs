@@ -12,12 +12,14 @@ use crate::support::{Folder, Process, Records, Running, try_send, try_send_to_gr
 /// Kills, and the seed of their moments, unless these variables say others.
 const DEFAULTS: [(&str, u64); 2] = [("COMET_KILLS", 20), ("COMET_SEED_OF_KILLS", 1)];
 
-/// Units of some hundredths of a second, of three kinds: messages, a collective, several launches.
+/// Units of some hundredths of a second, of three kinds: messages, a collective, several launches. A key names
+/// the start of the ranks, and windows are given up where other programs take the cores.
 const SUITE: &str = "\
 [defaults]
 transport = 'shm'
 ranks = 2
 profile = 'quick'
+sync = 'barrier'
 launches = 1
 time = '10ms'
 [[measure]]
