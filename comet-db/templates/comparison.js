@@ -300,6 +300,9 @@ const rowOf = (name, cells, nWords) => {
   return row;
 };
 
+/** `links` with commas between them. */
+const listed = (links) => links.flatMap((link, at) => (at ? [", ", link] : [link]));
+
 /** The commands that judge the files of `sources`, the first against each other, and links to these files. */
 const showVerdicts = (sources, names) => {
   const files = new Map(sources.map(([{ file, has_file }], at) => [file, { has_file, name: names[at] }]));
@@ -315,7 +318,7 @@ const showVerdicts = (sources, names) => {
       ? element("a", name, { href: `files/${file}.jsonl.gz` })
       : element("span", `${name} (not in this site: ask its publisher)`),
   );
-  byId("files").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
+  byId("files").replaceChildren(...listed(links));
 };
 
 const show = (sources, series) => {
@@ -336,7 +339,7 @@ const show = (sources, series) => {
   byId("differ").hidden = !differ(sources.flat());
   showVerdicts(sources, names);
   const links = series.map(({ name, kernel }) => (kernel ? element("a", name, { href: kernel }) : element("span", name)));
-  byId("kernels").replaceChildren(...links.flatMap((link, at) => (at ? [", ", link] : [link])));
+  byId("kernels").replaceChildren(...listed(links));
   const [heads, rows] = rowsOf(points, names, series, isOverRanks);
   const nWords = series.length > 1 ? 1 : 0;
   result.querySelector("thead").replaceChildren(rowOf("th", heads, nWords));

@@ -276,8 +276,8 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
     /// Checks each part that ran, after its own number of runs.
     fn check(&mut self, check: &mut Checker) {
         let (n_runs, n_parts) = (check.n_runs(), self.parts.len() as u64);
+        let n_before = u64::from(self.are_run_before);
         for (index, part) in (0..).zip(&mut self.parts) {
-            let n_before = u64::from(self.are_run_before);
             let n_of_part = n_before + (n_runs + n_parts - 1 - index) / n_parts;
             if n_of_part > 0 {
                 check.after(n_of_part, |check| part.check(check));
@@ -287,11 +287,11 @@ impl<T: Transport> Operation<T> for Others<'_, T> {
 
     fn begin(&mut self, t: &T) -> Result<()> {
         self.parts[0].begin(t)?;
-        if !self.are_run_before {
-            return Ok(());
+        if self.are_run_before {
+            self.parts.iter_mut().try_for_each(|part| part.run(t))?;
+            self.parts[0].conclude(t)?;
         }
-        self.parts.iter_mut().try_for_each(|part| part.run(t))?;
-        self.parts[0].conclude(t)
+        Ok(())
     }
 
     fn end(&mut self, t: &T) -> Result<()> {

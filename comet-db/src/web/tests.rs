@@ -324,23 +324,6 @@ fn requests_that_name_nothing_are_answered_by_a_sentence() {
 }
 
 #[test]
-fn series_that_no_chosen_run_has_are_named() {
-    const ABSENT: &str = "0000000000000001";
-    let served = Served::new(&[Example::default().file()]);
-    let run = served.runs()[0];
-    for end in [".json", ".csv"] {
-        let answer = served.get(&format!("/compare{end}?run={run}&series={ABSENT}"), 404);
-        let words = format!("no chosen run has the series {ABSENT} (choose others)");
-        assert!(answer.contains(&words), "{end}: {answer}");
-    }
-    let query = format!("{}&series={ABSENT}", served.query(&[run]));
-    let data = served.get(&format!("/compare.json?{query}"), 200);
-    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
-    assert_eq!(data["absent_series"], serde_json::json!([ABSENT]));
-    assert_eq!(data["series"].as_array().unwrap().len(), 1);
-}
-
-#[test]
 fn names_in_a_comparison_are_text() {
     const HOSTILE: &str = "\"><script>alert(1)</script>";
     let mut records = Example::default().records();

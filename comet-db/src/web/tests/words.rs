@@ -80,3 +80,19 @@ fn earlier_runs_are_on_a_further_page_of_the_comparison() {
     assert!(is_listed(&page) && !page.contains("Earlier runs"), "{page}");
     assert!(page.contains(&format!("value=\"{}\" checked", runs[19])), "{page}");
 }
+
+#[test]
+fn series_that_no_chosen_run_has_are_named() {
+    let served = Served::new(&[Example::default().file()]);
+    let run = served.runs()[0];
+    for end in [".json", ".csv"] {
+        let answer = served.get(&format!("/compare{end}?run={run}&series={UNKNOWN}"), 404);
+        let words = format!("no chosen run has the series {UNKNOWN} (choose others)");
+        assert!(answer.contains(&words), "{end}: {answer}");
+    }
+    let query = format!("{}&series={UNKNOWN}", served.query(&[run]));
+    let data = served.get(&format!("/compare.json?{query}"), 200);
+    let data: serde_json::Value = serde_json::from_str(&data).unwrap();
+    assert_eq!(data["absent_series"], serde_json::json!([UNKNOWN]));
+    assert_eq!(data["series"].as_array().unwrap().len(), 1);
+}

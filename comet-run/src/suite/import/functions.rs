@@ -168,10 +168,8 @@ impl Function {
             ("skampi/win_start", [_, delay, rank]) => {
                 set("delay_us", &late(delay)?);
                 match rank {
-                    Counts::One(rank) if *rank < 0.0 => set("late_rank", "0"),
-                    Counts::One(rank) if *rank > 0.0 => {
-                        set("late_rank", &all(&Counts::One(*rank))?)
-                    }
+                    Counts::One(number) if *number < 0.0 => set("late_rank", "0"),
+                    Counts::One(number) if *number > 0.0 => set("late_rank", &all(rank)?),
                     // It is there among all ranks alone.
                     Counts::Last => {
                         set("procs", "max");

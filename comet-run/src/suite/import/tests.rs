@@ -197,10 +197,8 @@ fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
             "Barrier: comet/barrier procs=4",
         ]
     );
-    let notes: Vec<&str> =
-        found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect();
     assert_eq!(
-        notes,
+        notes(&found),
         [
             "o.ski:6: Accumulate: the argument MPI_REPLACE",
             "o.ski:8: Win_lock, for which no kernel stands",
@@ -212,6 +210,11 @@ fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
             "o.ski:14: Barrier: 'access' of a loop over no list",
         ]
     );
+}
+
+/// The notes of `found`, but for those of the pairs that SKaMPI looks for.
+fn notes(found: &Imported) -> Vec<&str> {
+    found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect()
 }
 
 const TESTS_AND_PUTS: &str = "\
@@ -257,10 +260,8 @@ fn tests_late_posts_and_combined_puts_are_what_their_numbers_say() {
             "Combining_Put_dedicated: skampi/put_dedicated datatype=int length_bytes=32 procs=2 window=1..16*2",
         ]
     );
-    let notes: Vec<&str> =
-        found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect();
     assert_eq!(
-        notes,
+        notes(&found),
         [
             "t.ski:7: Win_test_delayed: a delay of 0, in which the other ranks still come last",
             "t.ski:11: Win_start_delayed_post: a late rank that is rank 0, or another each time",
