@@ -72,6 +72,17 @@ pub enum MergeError {
     /// A run is no further launch.
     #[error("{0}: {1}")]
     Unfit(String, Unfit),
+    /// A simulation repeats that of an earlier file.
+    #[error(
+        "{file} simulates seed {seed} once more, as a file before it (measure each with its own \
+         --seed NUMBER)"
+    )]
+    Seed {
+        /// The file.
+        file: String,
+        /// The seed of both.
+        seed: u64,
+    },
     /// The records of the launches cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -133,13 +144,18 @@ enum Key {
     Place(usize),
 }
 
-/// Succeeds if all runs that are of a suite are of one.
+/// Succeeds if all runs that are of a suite are of one, whose seed each start may have of its own.
 fn same_suite(of_files: &[Vec<RunRecords>]) -> Result<(), MergeError> {
     let of_suites = of_files.iter().flatten();
     let mut of_suites =
         of_suites.filter_map(|run| Some((run, run.run.as_ref()?.of_suite.as_ref()?)));
     let Some((first, of_first)) = of_suites.next() else { return Ok(()) };
-    let Some((run, own)) = of_suites.find(|(_, of)| of.sha256 != of_first.sha256) else {
+    let of_plan = |line: &&String| !line.starts_with("seed = ");
+    let is_other = |of: &OfSuite| {
+        let (own, first) = (of.lines.iter().filter(of_plan), of_first.lines.iter().filter(of_plan));
+        of.sha256 != of_first.sha256 && own.ne(first)
+    };
+    let Some((run, own)) = of_suites.find(|(_, of)| is_other(of)) else {
         return Ok(());
     };
     // Two versions of one suite have one name.
@@ -178,7 +194,10 @@ fn merge_runs(
         let name = || file(&runs[number]);
         same_plan(&all[0], run, (name(), file(&runs[0])))?;
         for earlier in &all[..number] {
-            agrees(earlier, run).map_err(|unfit| MergeError::Unfit(name(), unfit))?;
+            agrees(earlier, run).map_err(|unfit| match unfit {
+                Unfit::Seed(seed) => MergeError::Seed { file: name(), seed },
+                unfit => MergeError::Unfit(name(), unfit),
+            })?;
         }
         same_conditions(&all[0], run, (name(), file(&runs[0])))?;
     }
@@ -506,10 +525,16 @@ mod tests {
             [file_of("d", 1.0), suite(&[("x", "b1")]), file_of("e", 1.0)].concat()
         }];
         assert_eq!(split(merge(placed, &[], now()).unwrap()).len(), 3);
-        let mut other = suite(&[("x", "b1")]);
-        other[0].run.as_mut().unwrap().of_suite.as_mut().unwrap().sha256 = "6b".into();
+        // The seed is that of a start, not of the plan.
+        let with = |line: &str| {
+            let mut other = suite(&[("x", "b1")]);
+            let of_suite = other[0].run.as_mut().unwrap().of_suite.as_mut().unwrap();
+            (of_suite.sha256, of_suite.lines) = ("6b".into(), vec![line.into()]);
+            vec![suite(&[("x", "a1")]), other]
+        };
+        assert_eq!(split(merge(with("seed = \"2\""), &[], now()).unwrap()).len(), 1);
         refused(
-            vec![suite(&[("x", "a1")]), other],
+            with("samples = \"9\""),
             "b.jsonl differs from a.jsonl: suite is small of SHA-256 6b there, and small of SHA-256 5a",
         );
         refused(vec![suite(&[("x", "a1")]), Vec::new()], "file 2 of those to merge holds no run");

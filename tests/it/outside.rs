@@ -226,3 +226,24 @@ fn sk_62_files_of_one_command_line_are_merged() {
         "#,
     );
 }
+
+/// Every start of a suite in simulation has a seed of its own, which is in its effective suite.
+#[test]
+fn sk_62_suites_of_several_seeds_are_merged() {
+    let folder = Folder::new();
+    let measure = "measure = [{ kernel = 'echo', hops = 1, length_bytes = 8 }]\n";
+    folder.write("a.toml", measure);
+    let run = format!("suite run a.toml {}", NOISY.split_once(' ').expect("options").1);
+    for seed in 1..=3 {
+        folder.run(&format!("{run} --seed {seed} -o {seed}.jsonl")).success();
+    }
+    folder
+        .run("merge 1.jsonl 2.jsonl 3.jsonl -o m.jsonl")
+        .success()
+        .notes("note: 36 launches from 3 files");
+    folder.run(&format!("{run} --seed 1 -o again.jsonl")).success();
+    folder.refuses(
+        "merge 1.jsonl again.jsonl -o new.jsonl => again.jsonl simulates seed 1 once more, as a \
+         file before it (measure each with its own --seed NUMBER)",
+    );
+}
