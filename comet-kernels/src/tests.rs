@@ -208,6 +208,9 @@ fn one_sided_calls_without_a_put_or_their_late_rank_are_refused() {
     let empty = "a window of 0 messages moves nothing (use 1 message or more)";
     check_admission("skampi/put_dedicated", 2, &[0, 8], Err(empty));
     check_admission("skampi/put_fence_behind", 2, &[0, 8], Err(empty));
+    let (case, topology) =
+        (Case::new(kernel("skampi/put_dedicated").info(), &[1 << 63, 8]), Topology::hypercube(2));
+    assert_eq!((case.info.bytes_per_rank)(&case, &World::of(&topology)), u64::MAX);
     check_admission("skampi/win_start", 3, &[10, 2, 8], Ok(()));
     let late = "there is no rank 3 among 3 ranks (use 0 to 2)";
     check_admission("skampi/win_start", 3, &[10, 3, 8], Err(late));

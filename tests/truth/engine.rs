@@ -251,8 +251,14 @@ fn rules_of_other_benchmarks_repeat_and_quote_as_they_do() {
 #[test]
 fn windows_of_a_slice_follow_each_other_under_the_rules_of_skampi_alone() {
     let bench = Bench::new(&machines::flat(), 3);
-    for (rules, follow) in [(Rules::Skampi, true), (Rules::Comet, false)] {
-        let settings = Settings { rules, sync: Some(StartSync::Window), ..standard() };
+    let cases = [
+        (Rules::Skampi, Skew::None, true),
+        (Rules::Comet, Skew::None, false),
+        (Rules::Skampi, Skew::Last, false),
+    ];
+    let sync = Some(StartSync::Window);
+    for (rules, skew, follow) in cases {
+        let settings = Settings { rules, skew, skew_scale: 10.0, sync, ..standard() };
         let case = bench.case("comet/reduction", &[8]).expect("three ranks admit the case");
         let measured = bench.measure(&[case], &settings).remove(0);
         let series = &measured.series[0];
@@ -270,6 +276,20 @@ fn windows_of_a_slice_follow_each_other_under_the_rules_of_skampi_alone() {
             assert_eq!(gaps.iter().all(has_period), follow, "{rules:?}: {gaps:?}, {period_ns}");
         }
     }
+}
+
+/// Other ranks put and complete before the window, and rank 0 would not know how long that takes.
+#[test]
+fn what_goes_before_each_operation_is_over_before_its_window() {
+    let bench = Bench::new(&machines::flat(), 3);
+    let of_test = |rules| {
+        let settings = Settings { rules, sync: Some(StartSync::Window), ..standard() };
+        let case =
+            bench.case("skampi/win_test", &[0, 1 << 20]).expect("three ranks admit the case");
+        let measured = bench.measure(&[case], &settings).remove(0);
+        [measured.series[0].summary.min, measured.series[0].summary.max]
+    };
+    assert_eq!(of_test(Rules::Skampi), of_test(Rules::Comet));
 }
 
 #[test]

@@ -278,7 +278,7 @@ impl<T: Transport> Conductor<'_, T> {
         self.compare_clocks()?;
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
-        let period_ns = self.settings.rules.period_ns(pace.window_ns, case.info, &point.probe);
+        let period_ns = self.settings.rules.period_ns(&pace, case.info, &point.probe);
         let pace = Pace { period_ns, ..pace };
         let start_ns = self.stage.t.now_ns();
         let expected_ns = point.probe.round_ns(pace);

@@ -4,7 +4,7 @@
 //! The rules are those that its documents and sources state; see `METHODOLOGY.md`.
 
 use super::probe::{Probe, to_u32};
-use super::settings::{Settings, Slices};
+use super::settings::{Pace, Settings, Slices};
 use crate::definition::Definition;
 use crate::event::{ClockCalibration, Quote};
 use crate::kernel::{Case, KernelInfo, LENGTH_BYTES, ROOT, Series, Timing, WINDOW};
@@ -190,13 +190,13 @@ impl Rules {
     /// From the opening of a window to that of the next one, in nanoseconds, where windows are `window_ns` long
     /// and `probe` has the time of an operation of `info`; 0 where each is announced by messages. `SKaMPI`
     /// announces the first of a batch, and the others follow as soon as all ranks can be ready: what messages or
-    /// 20 us of waiting leave in the caches adds up to a tenth of a microsecond to a short operation.
-    pub(super) fn period_ns(self, window_ns: u64, info: &KernelInfo, probe: &Probe) -> u64 {
-        if self != Self::Skampi {
+    /// 20 us of waiting leave in the caches adds up to a tenth of a microsecond to a short operation. No rank
+    /// knows when all others are ready where something goes before each operation, or where ranks are late.
+    pub(super) fn period_ns(self, pace: &Pace, info: &KernelInfo, probe: &Probe) -> u64 {
+        if self != Self::Skampi || info.prepares_each || pace.skew_ns > 0 {
             return 0;
         }
-        let ready_ns = if info.prepares_each { window_ns } else { window_ns / READY_PARTS };
-        ready_ns + whole(2.0 * probe.slowest_ns())
+        pace.window_ns / READY_PARTS + whole(2.0 * probe.slowest_ns())
     }
 
     /// True if each lap of an operation begins by a clock read of its own.

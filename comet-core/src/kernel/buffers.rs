@@ -204,8 +204,8 @@ pub(super) struct Others<'p, T> {
 }
 
 impl<'p, T: Transport> Others<'p, T> {
-    /// Parts that `make` makes for `n_runs` runs of a case that needs `part_bytes` bytes; in virtual time there are
-    /// no caches.
+    /// Parts that `make` makes for `n_runs` runs of a case that needs `part_bytes` bytes, 0 if they are verified
+    /// alone; in virtual time there are no caches.
     ///
     /// # Errors
     /// The first error of `make`.
@@ -216,7 +216,7 @@ impl<'p, T: Transport> Others<'p, T> {
         make: impl Fn() -> Result<P>,
     ) -> Result<Self> {
         let are_run_before = has_caches && matches!(buffers, Buffers::Cycle(_));
-        let n_runs = if are_run_before { u64::MAX } else { n_runs };
+        let n_runs = if are_run_before && n_runs > 0 { u64::MAX } else { n_runs };
         let part = |_| Ok(Box::new(make()?) as Box<dyn Operation<T> + 'p>);
         let parts = (0..n_parts(buffers, part_bytes, n_runs)).map(part).collect::<Result<_>>()?;
         let other_bytes = if has_caches { buffers.other_bytes() } else { 0 };
@@ -388,6 +388,8 @@ mod tests {
                 others.begin(t).unwrap();
                 (0..3).try_for_each(|_| others.run(t)).unwrap();
                 assert_eq!(others.parts.len(), expected.len(), "{buffers:?}");
+                let verified = Others::<local::Local>::of((buffers, 1 << 19), 0, has_caches, make);
+                assert_eq!(verified.unwrap().parts.len() as u64, N_VERIFIED);
                 others.check(&mut check);
                 for (part, n_runs) in others.parts.iter_mut().zip(expected) {
                     part.check(&mut Checker::new(n_runs, false));

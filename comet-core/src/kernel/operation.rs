@@ -235,7 +235,7 @@ impl<T: Transport, P: Pattern<T>> Kernel<T> for Timed<P> {
             }
             match cx.buffers() {
                 Buffers::Same => verify(cx, part, &mut check)?,
-                _ => verify(cx, self.others(cx, case, series, 1)?, &mut check)?,
+                _ => verify(cx, self.others(cx, case, series, 0)?, &mut check)?,
             }
         }
         check.result()

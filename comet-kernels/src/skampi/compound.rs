@@ -275,7 +275,7 @@ type WithSteps<T, S> = (Collective, <S as Steps>::Made<T>);
 /// One rank's part.
 pub(crate) struct Part<T: Transport, S: Steps> {
     at: (Rank, usize),
-    /// What is timed, and the same with uneven parts.
+    /// The calls that are timed, and the same with uneven parts.
     timed: WithSteps<T, S>,
     uneven: Option<WithSteps<T, S>>,
     input: Guarded<T::Buffer>,
@@ -337,7 +337,7 @@ impl<T: Transport, S: Steps> Operation<T> for Part<T, S> {
         self.check_of(true, check);
     }
 
-    /// What is timed, and the same with uneven parts.
+    /// The calls that are timed, and the same with uneven parts.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
         Operation::<T>::fill(self, check.seeds());
         self.run(t)?;

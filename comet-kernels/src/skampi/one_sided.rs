@@ -45,8 +45,9 @@
 //! accumulated; canaries on both sides.
 //!
 //! **Caution**: a call that returns need not have waited for anything: a put may be under way, and an
-//! access begin with its first transfer. A test is true where all others have completed, and false
-//! where they are late; a wait follows a false one. Its time depends on which it is.
+//! access begin with its first transfer. A test is true where the library of rank 0 has seen the end of
+//! all others, which MPICH looks for after it has answered, and false where they are late; a wait
+//! follows a false one. Its time depends on which it is.
 
 mod call;
 
@@ -412,7 +413,7 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for OneSided<INDEX> {
         prepares_each: true,
         is_movable: false,
         bytes_per_rank: |case, world| {
-            let n_blocks = 2 * case.find(&WINDOW).unwrap_or(1);
+            let n_blocks = case.find(&WINDOW).unwrap_or(1).saturating_mul(2);
             bytes_of_blocks(case, n_blocks.max(1 + world.n_ranks as u64))
         },
         ..KernelInfo::collective("skampi")

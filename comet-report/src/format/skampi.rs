@@ -11,7 +11,8 @@
 //! of the mean of the middle half (`---` where the record has neither it nor the samples), the number of
 //! samples, and the time of each node. What varies within a result is what the
 //! run was asked to vary; anything else begins another result. Its name is that of the entry of a
-//! suite file, or else that of the kernel there (`Pingpong_Send_Recv`) or here.
+//! suite file, or else that of the kernel there (`Pingpong_Send_Recv`) or here. A kernel of several series
+//! has a result for each, the first as it is measured and the others behind it.
 //!
 //! `SKaMPI` prints the mean of the middle half of its samples; where another figure is quoted, a note
 //! names it (`--rules skampi` quotes that one).
@@ -58,13 +59,14 @@ struct Results {
     is_begun: bool,
 }
 
-/// A result that is not closed.
+/// The results of a kernel that are not closed.
 struct Open {
-    name: String,
-    /// Name and parameters that its rows share.
+    /// Kernel and parameters that their rows share.
     key: String,
-    /// Seconds from the start of the run to its last row.
+    /// Seconds from the start of the run to their last row.
     last_s: f64,
+    /// Name of the result of each series, and its text, of which that of the first is written already.
+    results: Vec<(String, String)>,
 }
 
 impl Results {
@@ -97,18 +99,28 @@ impl Results {
         let name = self.name(point);
         let others: Vec<&str> =
             varied.iter().map(|(name, _)| name.as_str()).chain([LENGTH]).collect();
-        let key = format!("{name} {}", point.params.without(&others));
+        let key = format!("{}/{} {}", point.suite, point.kernel, point.params.without(&others));
         let mut text = String::new();
         if self.open.as_ref().is_none_or(|open| open.key != key) {
-            text += &self.close();
-            text += &format!("{}\"{name}\"\n", MARKS[0]);
-            text += &note(point);
-            self.open = Some(Open { name, key, last_s: point.t_rel_s });
+            text = self.close();
         }
-        if let Some(open) = &mut self.open {
-            open.last_s = point.t_rel_s;
+        let row = row(point, &varied);
+        let open = self.open.get_or_insert_with(|| Open { key, last_s: 0.0, results: Vec::new() });
+        open.last_s = point.t_rel_s;
+        // A case that failed has no series.
+        let is_own = |(of, _): &(String, String)| *of == name || point.variant.is_none();
+        match open.results.iter().position(is_own) {
+            Some(0) => text += &row,
+            Some(index) => open.results[index].1 += &row,
+            None => {
+                let head = format!("{}\"{name}\"\n{}{row}", MARKS[0], note(point));
+                let (now, later) =
+                    if open.results.is_empty() { (head, String::new()) } else { ("".into(), head) };
+                open.results.push((name, later));
+                text += &now;
+            }
         }
-        text + &row(point, &varied)
+        text
     }
 
     /// The name of the result of `point`, with that of its series where the kernel has several.
@@ -129,12 +141,15 @@ impl Results {
         entry.map(String::as_str).or(alias).map(of_series).unwrap_or_else(own)
     }
 
-    /// The lines behind the last row of a result.
+    /// The lines behind the last row of the results of a kernel.
     fn close(&mut self) -> String {
         let Some(open) = self.open.take() else { return String::new() };
         let duration_s = (open.last_s - self.closed_s).max(0.0);
         self.closed_s = open.last_s;
-        format!("{}\"{}\"\n# duration = {duration_s:.2} sec\n\n", MARKS[1], open.name)
+        let closed = |(name, text): &(String, String)| {
+            format!("{text}{}\"{name}\"\n# duration = {duration_s:.2} sec\n\n", MARKS[1])
+        };
+        open.results.iter().map(closed).collect()
     }
 }
 
@@ -202,17 +217,20 @@ fn row(point: &Point, varied: &[(String, u64)]) -> String {
     if let Some(Failure { status, message }) = point.failure() {
         return format!("# {}: {loops} {message}\n", Name(status));
     }
+    let Some(time_ns) = point.quoted_ns() else {
+        return format!("# no time: {loops} nothing is left of the samples\n");
+    };
     let us = |ns: f64| format!(" {:9.1}", ns / 1e3);
     let bytes = format!("{:8}", point.params.number(LENGTH).unwrap_or(0));
     let lead = if loops.is_empty() { bytes } else { format!("{loops} {bytes}") };
-    let time = us(point.quoted_ns().unwrap_or(0.0));
+    let time = us(time_ns);
     let nodes: String = nodes_ns(point).into_iter().map(us).collect();
     let error = error_ns(point).map_or_else(|| format!(" {MISSING:>9}"), us);
     format!("{lead}{time}{error} {:8}{nodes}\n", n_samples(point))
 }
 
-/// The standard error of the mean of the middle half as SKaMPI prints it, as if no sample had been cut; that by
-/// which `--rules skampi` stop is larger. `None` of one sample.
+/// The standard error of the mean of the middle half by the formula of SKaMPI, in which no sample was cut. The
+/// rules `skampi` stop by the Winsorised error, which is larger. `None` of one sample.
 fn error_ns(point: &Point) -> Option<f64> {
     let of_samples = || {
         let values = sorted(&values_ns(point)?);
@@ -244,7 +262,7 @@ mod tests {
     use std::sync::Arc;
 
     use crate::fixture::{self, render};
-    use crate::record::{KernelFacts, Measured, Record};
+    use crate::record::{KernelFacts, Measured, Param, Record};
 
     #[test]
     fn results_of_several_series_have_their_names() {
@@ -258,6 +276,46 @@ mod tests {
             text.split('"').nth(1).unwrap().to_owned()
         };
         assert_eq!([1, 2].map(name), ["Allgather", "Allgather call"]);
+    }
+
+    /// The record has the series of a case side by side, then those of the next one.
+    #[test]
+    fn each_series_has_one_result_over_all_lengths() {
+        let of_length = |length: u64| {
+            ["call", "puts"].map(|series| {
+                let mut point = fixture::collectives("allgather", 4).remove(1);
+                point.variant = Some(series.into());
+                let mut facts = KernelFacts::clone(&point.facts);
+                facts.series = vec![facts.series[0].clone(); 2];
+                point.facts = Arc::new(facts);
+                point.params.0.retain(|(name, _)| name != "length_bytes");
+                point.params.0.push(("length_bytes".into(), Param::Number(length)));
+                Record::Point(Box::new(point))
+            })
+        };
+        let mut records = [8, 64].map(of_length).concat();
+        let Record::Point(last) = &mut records[3] else { unreachable!("a point") };
+        last.measured_mut().unwrap().numbers.quoted_ns = None;
+        records.extend(fixture::records().pop());
+        let text = render("skampi", &records);
+        let is_row = |line: &&str| {
+            ["# begin", "# end", "procs=", "# no"].iter().any(|of| line.starts_with(of))
+        };
+        let rows = text.lines().filter(is_row).filter(|line| !line.contains("note"));
+        let words = |line: &str| line.split_whitespace().take(5).collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            rows.map(words).collect::<Vec<_>>(),
+            [
+                "# begin result \"comet/allgather call\"",
+                "procs= 4 count= 8 8",
+                "procs= 4 count= 64 64",
+                "# end result \"comet/allgather call\"",
+                "# begin result \"comet/allgather puts\"",
+                "procs= 4 count= 8 8",
+                "# no time: procs= 4",
+                "# end result \"comet/allgather puts\"",
+            ]
+        );
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
     check(OSU, text, ranks);
 }
 
-/// What `SKaMPI` 6.0.0 printed over Open MPI 4.1.4 on two ranks.
+/// Output of `SKaMPI` 6.0.0 over Open MPI 4.1.4 on two ranks.
 const OF_SKAMPI: &str = include_str!("../../../tests/golden/skampi-small.sko");
 
 fn of_skampi(text: &str) -> Result<Vec<Record>, ImportError> {

@@ -140,13 +140,14 @@ impl Function {
         OF_PEERS.contains(&&*self.info.id())
     }
 
-    /// `keys` with the delay, the late rank and the puts that the numbers of a script behind its datatype ask for:
-    /// those of epochs are an assertion, whether to put, a delay and a late rank, and those of combined puts how
-    /// many there are.
+    /// `keys` with the root, the delay, the late rank and the puts that the numbers of a script behind its
+    /// datatypes ask for: those of epochs are an assertion, whether to put, a delay and a late rank, those of
+    /// combined puts how many there are, and those of collectives a root, a delay and a late rank.
     ///
     /// # Errors
-    /// One sentence for a call without the put that its kernel has, or for a number that no sweep is.
-    pub(super) fn with_puts(&self, numbers: &[Counts], mut keys: Keys) -> Result<Keys, String> {
+    /// One sentence for a call without the put that its kernel has, or for a number that no sweep is or no
+    /// axis has.
+    pub(super) fn with_numbers(&self, numbers: &[Counts], mut keys: Keys) -> Result<Keys, String> {
         let mut set = |key, value: &str| {
             keys.retain(|(of, _)| *of != key);
             keys.push((key, value.to_owned()));
@@ -170,11 +171,7 @@ impl Function {
                 match rank {
                     Counts::One(number) if *number < 0.0 => set("late_rank", "0"),
                     Counts::One(number) if *number > 0.0 => set("late_rank", &all(rank)?),
-                    // It is there among all ranks alone.
-                    Counts::Last => {
-                        set("procs", "max");
-                        set("late_rank", "max");
-                    }
+                    Counts::Last => set("late_rank", "max"),
                     _ => return Err("a late rank that is rank 0, or another each time".into()),
                 }
             }
@@ -184,7 +181,26 @@ impl Function {
             ("skampi/win_fence_close" | "skampi/win_fence_both", [.., Counts::One(0.0)]) => {
                 return Err("a fence without a put before".into());
             }
+            ("skampi/delayed_alltoall", [delay, late])
+            | ("skampi/delayed_gather", [Counts::One(0.0), delay, late]) => {
+                // SKaMPI has seconds here.
+                set("delay_us", &delay.sweep(1e6, f64::INFINITY)?);
+                set("late_rank", &rank(late)?);
+            }
+            (_, [root]) if self.has("first_root") && *root != Counts::One(0.0) => {
+                set("first_root", &rank(root)?);
+            }
+            (id, [_, ..])
+                if !(self.info.prepares_each || self.is_of_pair())
+                    && numbers.iter().any(|number| *number != Counts::One(0.0)) =>
+            {
+                return Err(format!("a number other than 0 that {id} has no axis for"));
+            }
             _ => (),
+        }
+        // The last rank of all is there among all of them alone.
+        if numbers.contains(&Counts::Last) && !self.is_of_pair() {
+            set("procs", "max");
         }
         Ok(keys)
     }
@@ -202,6 +218,16 @@ fn late(delays: &Counts) -> Result<String, String> {
         return Err("a delay of 0, in which the other ranks still come last".into());
     }
     Ok(sweep)
+}
+
+/// The sweep of `numbers` of ranks.
+fn rank(numbers: &Counts) -> Result<String, String> {
+    match numbers {
+        Counts::Last => Ok("max".into()),
+        Counts::Max => Err("a rank behind the last".into()),
+        Counts::One(number) if *number < 0.0 => Err(format!("the rank {number}, which is none")),
+        numbers => numbers.sweep(1.0, f64::INFINITY),
+    }
 }
 
 /// Datatypes of MPI: their names there and as values of an axis, and their sizes in bytes.

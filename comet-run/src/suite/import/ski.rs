@@ -338,6 +338,11 @@ impl Reader {
                     numbers.push(counts);
                     continue;
                 }
+                // The count of what is received is that of what is sent.
+                Value::Datatype(..) => {
+                    numbers.pop();
+                    continue;
+                }
                 _ => continue,
             };
             let known = OPERATORS.iter().find(|(of_mpi, _)| *of_mpi == name);
@@ -350,7 +355,7 @@ impl Reader {
         if self.is_cycling && function.info.is_movable {
             keys.push(("buffers", format!("cycle:{:.0}", self.buffer_bytes)));
         }
-        function.with_puts(&numbers, keys)
+        function.with_numbers(&numbers, keys)
     }
 }
 

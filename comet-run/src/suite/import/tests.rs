@@ -217,6 +217,47 @@ fn notes(found: &Imported) -> Vec<&str> {
     found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect()
 }
 
+const NUMBERS: &str = "\
+set_skampi_buffer(64kb)
+n = get_comm_size(MPI_COMM_WORLD)
+for procs = 2 to n do
+  measure comm(procs) : delayed_Alltoall(8, MPI_INT, 8, MPI_INT, 0.001, 1)
+  measure comm(procs) : delayed_Gather(8, MPI_INT, 8, MPI_INT, 0, 0.00005, n-1)
+  measure comm(procs) : delayed_Gather(8, MPI_INT, 8, MPI_INT, 1, 0.001, 1)
+  measure comm(procs) : Bcast(8, MPI_CHAR, 1)
+  measure comm(procs) : Gather(8, MPI_CHAR, 8, MPI_CHAR, n-1)
+  measure comm(procs) : Reduce(8, MPI_INT, MPI_SUM, n)
+  measure comm(procs) : Gather_using_Send_Recv(8, MPI_CHAR, 8, MPI_CHAR, 1)
+  measure comm(procs) : Allgather(8, MPI_CHAR, 8, MPI_CHAR)
+od
+";
+
+/// Roots, delays and late ranks are numbers behind the datatypes, and a delay is in seconds.
+#[test]
+fn collectives_have_the_root_and_the_delay_of_their_numbers() {
+    let (found, entries) = imported("n.ski", NUMBERS);
+    assert_eq!(
+        entries,
+        [
+            "delayed_Alltoall: skampi/delayed_alltoall datatype=int delay_us=1000 late_rank=1 \
+             length_bytes=32 procs=2..max cycle:65536",
+            "delayed_Gather: skampi/delayed_gather datatype=int delay_us=50 late_rank=max \
+             length_bytes=32 procs=max cycle:65536",
+            "Bcast: imb/bcast first_root=1 length_bytes=8 procs=2..max cycle:65536",
+            "Gather: imb/gather first_root=max length_bytes=8 procs=max cycle:65536",
+            "Allgather: imb/allgather length_bytes=8 procs=2..max cycle:65536",
+        ]
+    );
+    assert_eq!(
+        notes(&found),
+        [
+            "n.ski:6: delayed_Gather: a number other than 0 that skampi/delayed_gather has no axis for",
+            "n.ski:9: Reduce: a rank behind the last",
+            "n.ski:10: Gather_using_Send_Recv: a number other than 0 that skampi/gatherv_send_recv has no axis for",
+        ]
+    );
+}
+
 const TESTS_AND_PUTS: &str = "\
 set_skampi_buffer(64kb)
 n = get_comm_size(MPI_COMM_WORLD)
