@@ -129,7 +129,7 @@ end = time.monotonic() + 120
 while not all(json.loads(get(server, "/api/v1/alerts")[1])["alerts"] for server in servers):
     assert time.monotonic() < end, "no alert"
     time.sleep(0.2)
-paths = ["/", "/?title=PING&since=2025-02-01", "/?label=x", "/?machine=%00", "/?mpi=%25&network=_", "/machines", "/compare",
+paths = ["/", "/?title=PING&since=2025-02-01", "/?label=x", "/?machine=%00", "/?title=%00x", "/?mpi=%25&network=_", "/machines", "/compare",
          "/trends", "/trends?machine=t3e", "/api/v1/runs", "/api/v1/machines", "/api/v1/alerts", "/runs/0000000000000001"]
 page = api("/api/v1/runs?limit=7")
 while page["next"]:

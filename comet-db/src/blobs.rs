@@ -15,18 +15,19 @@ use std::time::{Duration, SystemTime};
 
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
-use flate2::write::GzEncoder;
 
 use crate::Error;
 use crate::card::{Card, State};
 use crate::id::BlobId;
+use crate::limits::pack;
+use crate::token::random_bytes;
 
 /// End of the names of blobs.
 const PACKED: &str = ".jsonl.gz";
 /// End of the names of cards.
 const CARD: &str = ".json";
 /// Level of the packed form: half the time of the best one, and a tenth more bytes.
-const LEVEL: u32 = 2;
+const LEVEL: Compression = Compression::new(2);
 /// Name of the file with the id of the database.
 const ID: &str = "id";
 /// Age of a file that was being written, from which nobody writes it any more.
@@ -53,10 +54,7 @@ impl Packed {
     /// # Errors
     /// None that memory could give.
     pub(crate) fn of(text: &[u8]) -> Result<Self, Error> {
-        let mut packed = GzEncoder::new(Vec::new(), Compression::new(LEVEL));
-        let packed = packed.write_all(text).and_then(|()| packed.finish());
-        let bytes = packed.map_err(Error::io("pack", "a file", FREE))?;
-        Ok(Self { id: BlobId::of(text), bytes })
+        Ok(Self { id: BlobId::of(text), bytes: pack(text, LEVEL)? })
     }
 }
 
@@ -78,7 +76,9 @@ impl Blobs {
         let blobs = Self { folder: folder.join("data") };
         blobs.make()?;
         if blobs.id()?.is_none() {
-            blobs.set_id(&random_id()?)?;
+            // One that no other database has.
+            let id = random_bytes::<16>()?.map(|byte| format!("{byte:02x}"));
+            blobs.set_id(&id.concat())?;
         }
         let parts = blobs.parts();
         for path in entries(&parts)?.into_iter().filter(|path| is_abandoned(path)) {
@@ -302,15 +302,6 @@ impl Drop for Staged<'_> {
         // It has its name by now, or is of no use.
         drop(fs::remove_file(&self.path));
     }
-}
-
-/// An id that no other database has.
-fn random_id() -> Result<String, Error> {
-    const SOURCE: &str = "/dev/urandom";
-    let mut bytes = [0; 16];
-    let read = File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes));
-    read.map_err(Error::io("read", SOURCE, "is there a /dev?"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// The paths in `folder`.

@@ -1,9 +1,11 @@
-//! Limits on files that come from anywhere, and the unpacking that keeps to them.
+//! Limits on files that come from anywhere, the unpacking that keeps to them, and the packing.
 
 use std::borrow::Cow;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 
 use crate::Error;
 use crate::examine::is_point;
@@ -52,10 +54,10 @@ impl Limits {
         if longest > self.line_bytes {
             return Err(too_large("line", longest, self.line_bytes));
         }
-        // One comma lies between two values.
-        let commas = |line: &[u8]| line.iter().filter(|byte| **byte == b',').count();
+        // A comma lies between two values, and the first one of a list or an object has its bracket alone.
+        let values = |line: &[u8]| line.iter().filter(|byte| b",[{".contains(byte)).count();
         let others = text.split(|byte| *byte == b'\n').filter(|line| !is_point(line));
-        let n_values: usize = others.map(commas).sum();
+        let n_values: usize = others.map(values).sum();
         if n_values > self.values {
             return Err(Error::TooLarge(format!(
                 "the records of runs have {n_values} values or more, expected at most {} (split the file by runs)",
@@ -87,6 +89,16 @@ impl Limits {
     }
 }
 
+/// `text` packed by gzip at this `level`.
+///
+/// # Errors
+/// None that memory could give.
+pub(crate) fn pack(text: &[u8], level: Compression) -> Result<Vec<u8>, Error> {
+    let mut packed = GzEncoder::new(Vec::new(), level);
+    let packed = packed.write_all(text).and_then(|()| packed.finish());
+    packed.map_err(Error::io("pack", "the file", "split it by runs"))
+}
+
 /// The refusal of a `part` of `found` bytes or more.
 fn too_large(part: &str, found: usize, most: usize) -> Error {
     Error::TooLarge(format!(
@@ -97,16 +109,11 @@ fn too_large(part: &str, found: usize, most: usize) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-    use std::io::Write as _;
 
     const LIMITS: Limits = Limits { bytes: 4 << 20, ratio: 10, line_bytes: 2 << 20, values: 1000 };
 
     fn packed(text: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
+        pack(text, Compression::best()).unwrap()
     }
 
     fn refusal(bytes: &[u8]) -> String {
@@ -139,8 +146,14 @@ mod tests {
         let line = |start: &str| format!("{start}\"x\":[{}0]}}\n", "0,".repeat(600)).into_bytes();
         let run = line("{\"type\":\"run\",");
         assert!(LIMITS.unpack(&run).is_ok());
-        let expected = "the records of runs have 1202 values or more, expected at most 1000";
+        let expected = "the records of runs have 1206 values or more, expected at most 1000";
         assert!(refusal(&[run.clone(), run].concat()).starts_with(expected));
+        for nested in ["[".repeat(999) + &"]".repeat(999), "[{}]".repeat(500), "{\"\":".repeat(999)]
+        {
+            let run = format!("{{\"type\":\"run\",\"x\":{nested}}}\n");
+            let expected = "the records of runs have 100";
+            assert!(refusal(run.as_bytes()).starts_with(expected), "{run}");
+        }
         assert!(LIMITS.unpack(&line("{\"type\":\"point\",").repeat(9)).is_ok());
     }
 

@@ -12,8 +12,6 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use rustls::crypto::ring;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -26,6 +24,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::Error;
 use crate::engine::Server;
 use crate::store::{Dialect, Row, Store, Value};
+use crate::submit::{certificates, no_certificates};
 
 /// Time for a connection to one address of the server, unless the address of the index has `connect_timeout`.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -271,22 +270,15 @@ async fn answer(
     Ok((rows.iter().map(read).collect::<Result<_, tokio_postgres::Error>>()?, 0))
 }
 
-/// TLS with a server for which one of the `certificates` vouches.
-fn encryption(certificates: &str) -> Result<MakeRustlsConnect, Error> {
-    let wrong = |reason: String| {
-        Error::Unknown(format!("{reason} (expected certificates in PEM, as in BEGIN CERTIFICATE)"))
-    };
+/// TLS with a server for which one of the certificates in the text `pem` vouches.
+fn encryption(pem: &str) -> Result<MakeRustlsConnect, Error> {
     let mut roots = RootCertStore::empty();
-    for one in CertificateDer::pem_slice_iter(certificates.as_bytes()) {
-        let one = one.map_err(|error| wrong(error.to_string()))?;
-        roots.add(one).map_err(|error| wrong(error.to_string()))?;
-    }
-    if roots.is_empty() {
-        return Err(wrong("there is no certificate in the file".into()));
+    for one in certificates(pem.as_bytes())? {
+        roots.add(one.der().to_vec().into()).map_err(no_certificates)?;
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions();
-    let config = config.map_err(|error| wrong(error.to_string()))?;
+    let config = config.map_err(no_certificates)?;
     let config = config.with_root_certificates(roots).with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))
 }

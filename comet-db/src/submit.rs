@@ -1,19 +1,19 @@
 //! Client of a database: sends a result file.
 
-use std::io::{ErrorKind, Write as _};
-use std::sync::Arc;
+use std::fmt::Display;
+use std::io::ErrorKind;
 use std::thread;
 use std::time::Duration;
 
 use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Uri;
 pub use ureq::tls::RootCerts;
-use ureq::tls::{PemItem, TlsConfig, parse_pem};
+use ureq::tls::{Certificate, PemItem, TlsConfig, parse_pem};
 
 use crate::Error;
+use crate::limits;
 use crate::token::Secret;
 
 /// Times between attempts; a file that arrived twice is one file.
@@ -40,29 +40,29 @@ pub struct Receipt {
 /// # Errors
 /// None that memory could give.
 pub fn pack(text: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
-    let packed = packed.write_all(text).and_then(|()| packed.finish());
-    packed.map_err(Error::io("pack", "the file", "send a smaller one"))
+    limits::pack(text, Compression::default())
 }
 
-/// The certificates in the text `pem`, which may vouch for a database.
+/// The certificates in the text `pem`, which may vouch for a server.
 ///
 /// # Errors
 /// If there is none, or one is damaged.
-pub fn certificates(pem: &[u8]) -> Result<RootCerts, Error> {
-    let wrong = |reason: String| {
-        Error::Unknown(format!("{reason} (expected certificates in PEM, as in BEGIN CERTIFICATE)"))
-    };
+pub fn certificates(pem: &[u8]) -> Result<Vec<Certificate<'static>>, Error> {
     let mut found = Vec::new();
     for item in parse_pem(pem) {
-        if let PemItem::Certificate(one) = item.map_err(|error| wrong(error.to_string()))? {
+        if let PemItem::Certificate(one) = item.map_err(no_certificates)? {
             found.push(one);
         }
     }
     if found.is_empty() {
-        return Err(wrong("there is no certificate in the file".into()));
+        return Err(no_certificates("there is no certificate in the file"));
     }
-    Ok(RootCerts::Specific(Arc::new(found)))
+    Ok(found)
+}
+
+/// The refusal of a text that holds no certificates.
+pub(crate) fn no_certificates(reason: impl Display) -> Error {
+    Error::Unknown(format!("{reason} (expected certificates in PEM, as in BEGIN CERTIFICATE)"))
 }
 
 /// Sends the `packed` file to the database at `url`, several times if it does not answer; one of `roots` has
@@ -212,7 +212,7 @@ fn words(status: u16, answer: &Value) -> String {
 mod tests {
     use super::*;
     use std::cell::RefCell;
-    use std::io::Read as _;
+    use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
     #[test]

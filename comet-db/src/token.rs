@@ -30,11 +30,7 @@ impl Secret {
     /// # Errors
     /// If the system gives no random bytes.
     pub fn new() -> Result<Self, Error> {
-        const SOURCE: &str = "/dev/urandom";
-        let mut bytes = [0; BYTES];
-        let read = File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes));
-        read.map_err(Error::io("read", SOURCE, "is there a /dev?"))?;
-        Ok(Self::of(&bytes))
+        Ok(Self::of(&random_bytes()?))
     }
 
     fn of(bytes: &[u8; BYTES]) -> Self {
@@ -81,6 +77,18 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{START}…")
     }
+}
+
+/// Bytes that nobody can guess.
+///
+/// # Errors
+/// If the system gives none.
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
+    const SOURCE: &str = "/dev/urandom";
+    let mut bytes = [0; N];
+    let read = File::open(SOURCE).and_then(|mut source| source.read_exact(&mut bytes));
+    read.map_err(Error::io("read", SOURCE, "is there a /dev?"))?;
+    Ok(bytes)
 }
 
 /// A right that a token gives.

@@ -284,6 +284,12 @@ fn columns<T: Table>() -> String {
     T::COLUMNS.join(", ")
 }
 
+/// The columns of `T` with its name before each, for a statement that has other tables, too.
+fn qualified<T: Table>() -> String {
+    let columns = T::COLUMNS.iter().map(|column| format!("{}.{column}", T::NAME));
+    columns.collect::<Vec<_>>().join(", ")
+}
+
 /// The statement that inserts `n_rows` of `T`, with `end` behind it.
 fn insertion<T: Table>(n_rows: usize, end: &str) -> String {
     let n_columns = T::COLUMNS.len();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::history::LATER;
-use super::{Index, numbers};
+use super::{Index, numbers, qualified};
 use crate::Error;
 use crate::card::State;
 use crate::id::{BlobId, Id, NoId};
@@ -213,14 +213,11 @@ impl Index {
         if let Some(Cursor { started_ms, id }) = after {
             all.and("(run.started_ms, run.id) < (?, ?)", [started_ms.into(), id.into()]);
         }
-        let qualified = |table: &str, columns: &[&str]| {
-            columns.iter().map(|column| format!("{table}.{column}")).collect::<Vec<_>>().join(", ")
-        };
         let sql = format!(
             "SELECT {}, {} FROM run JOIN machine ON machine.id = run.machine_id {} \
              ORDER BY run.started_ms DESC, run.id DESC LIMIT {}",
-            qualified("run", RunRow::COLUMNS),
-            qualified("machine", MachineRow::COLUMNS),
+            qualified::<RunRow>(),
+            qualified::<MachineRow>(),
             all.text(),
             n + 1
         );
@@ -282,9 +279,7 @@ impl Index {
     /// # Errors
     /// If the engine refuses.
     pub fn machines(&mut self, state: State) -> Result<Vec<MachineUse>, Error> {
-        let columns: Vec<String> =
-            MachineRow::COLUMNS.iter().map(|column| format!("machine.{column}")).collect();
-        let columns = columns.join(", ");
+        let columns = qualified::<MachineRow>();
         let sql = format!(
             "SELECT {columns}, COUNT(*), MAX(run.started_ms) FROM machine \
              JOIN run ON run.machine_id = machine.id WHERE run.state = $1 \
@@ -334,15 +329,13 @@ impl Index {
     }
 
     fn series_until(&mut self, runs: &[Id], most: Option<usize>) -> Result<Vec<SeriesUse>, Error> {
-        let columns: Vec<String> =
-            SeriesRow::COLUMNS.iter().map(|column| format!("series.{column}")).collect();
-        let columns = columns.join(", ");
         let sql = format!(
-            "SELECT used.run_id, {columns}, used.n, used.least_x, used.most_x, used.least_procs, \
+            "SELECT used.run_id, {}, used.n, used.least_x, used.most_x, used.least_procs, \
              used.most_procs FROM (SELECT run_id, series_id, COUNT(*) AS n, MIN(place) AS place, \
              MIN(x) AS least_x, MAX(x) AS most_x, MIN(procs) AS least_procs, \
              MAX(procs) AS most_procs FROM point WHERE run_id IN ({}) GROUP BY run_id, series_id) \
              AS used JOIN series ON series.id = used.series_id ORDER BY used.run_id, used.place {}",
+            qualified::<SeriesRow>(),
             list(runs)?,
             most.map_or(String::new(), |most| format!("LIMIT {most}"))
         );

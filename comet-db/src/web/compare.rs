@@ -13,12 +13,11 @@ use comet_report::compare::{Comparison, Options, Section, compare};
 use comet_report::report::comparison_parts;
 use comet_report::runs::RunRecords;
 use serde_json::json;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::figure::{self, Form};
 use super::links::Links;
 use super::pages::{self, Fields, Page, Wanted, field, html, or_none, query, wrong};
-use super::{Failure, Shared, Site, answer as respond, blocking, lock};
+use super::{Failure, Shared, Site, Turn, answer as respond, blocking, lock};
 use crate::index::{Index, Later};
 use crate::overlay::{self, MAX_CURVES, Of, Overlay, Scales, View, words};
 use crate::rows::{RunRow, SeriesRow};
@@ -274,7 +273,7 @@ impl ComparePage {
 
 /// A turn for the files of a choice, if it compares any that were not compared lately: waiting requests take
 /// no thread, and hold none.
-async fn turn(site: &Site, choice: &Choice) -> Result<Option<[OwnedSemaphorePermit; 2]>, Failure> {
+async fn turn(site: &Site, choice: &Choice) -> Result<Option<Turn>, Failure> {
     let is_known = lock(&site.compared).get(&choice.key()).is_some();
     if is_known || choice.runs.len() < 2 || choice.series.is_empty() {
         return Ok(None);

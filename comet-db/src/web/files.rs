@@ -1,6 +1,7 @@
 //! Files behind the pages: reports, result files, styles and scripts.
 
 use std::fs::{self, File};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path as FilePath;
 
 use axum::body::Body;
@@ -39,13 +40,15 @@ pub(super) fn report_of(folder: &FilePath, blobs: &Blobs, run: &RunRow) -> Resul
     Ok(page)
 }
 
-/// Makes the reports of the latest runs, which are looked at first.
+/// Makes the reports of the latest runs, which are looked at first, each in a turn of its own.
 pub(super) fn make_reports(site: &Site) -> Result<(), Error> {
     let filter = Filter { state: Some(card::State::Published), ..Filter::default() };
     let latest = site.read(|index| index.runs(&filter, None, pages::RUNS))?;
     let is_new = |run: &RunRow| !cache::path(&site.folder, run.id).exists();
     for (run, _) in latest.runs.iter().filter(|(run, _)| is_new(run)) {
-        report_of(&site.folder, &site.blobs, run)?;
+        let _turn = site.reports.one.blocking_lock();
+        // A damaged file has no report, as its page says; a panic ends this report alone.
+        drop(catch_unwind(AssertUnwindSafe(|| report_of(&site.folder, &site.blobs, run))));
     }
     Ok(())
 }

@@ -26,7 +26,6 @@ mod site_folder;
 mod trends;
 
 use std::net::{IpAddr, SocketAddr};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
@@ -48,7 +47,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use self::compare::Compared;
@@ -205,17 +204,21 @@ impl Site {
     }
 }
 
-/// Keeps the alerts of `site` and the reports of its latest runs up to date as long as it is served, on a thread
-/// that leaves the cores to all others and rests most of the time, so that no page waits for it.
+/// Keeps the alerts of `site` and the reports of its latest runs up to date as long as it is served, and rests
+/// most of the time.
 fn watch(site: &Weak<Site>) {
-    // On Linux the priority is that of the thread.
-    rustix::process::nice(LOWEST).ok();
     while let Some(site) = site.upgrade() {
         let before = Instant::now();
+        let look = || {
+            // On Linux the priority is that of the thread, which leaves the cores to all others.
+            rustix::process::nice(LOWEST).ok();
+            site.refresh()
+        };
         // A failure is that of the index, which the pages tell of; a panic ends this look alone.
-        drop(catch_unwind(AssertUnwindSafe(|| {
-            if site.refresh()? { files::make_reports(&site) } else { Ok(()) }
-        })));
+        if let Ok(Ok(true)) = thread::scope(|scope| scope.spawn(look).join()) {
+            // Of the priority of all others, which wait for the turn of a report.
+            drop(files::make_reports(&site));
+        }
         drop(site);
         thread::sleep((before.elapsed() * REST).clamp(LOOKS[0], LOOKS[1]));
     }
@@ -285,22 +288,24 @@ fn busy(message: &str) -> Failure {
 
 /// Turns of reports and comparisons, one at a time: each takes a core and memory for a while.
 struct Turns {
-    /// Places of those that wait, or have the turn.
+    /// Places of requests that wait, or have the turn.
     places: Arc<Semaphore>,
-    one: Arc<Semaphore>,
+    one: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// A turn, and the place of the request that has it.
+type Turn = (OwnedSemaphorePermit, OwnedMutexGuard<()>);
 
 impl Turns {
     fn new() -> Self {
-        let [places, one] = [WAITING, 1].map(|n| Arc::new(Semaphore::new(n)));
-        Self { places, one }
+        Self { places: Arc::new(Semaphore::new(WAITING)), one: Arc::default() }
     }
 
     /// The next turn, unless too many wait for theirs.
-    async fn turn(&self) -> Result<[OwnedSemaphorePermit; 2], Failure> {
+    async fn turn(&self) -> Result<Turn, Failure> {
         let waiting = self.places.clone().try_acquire_owned();
         let waiting = waiting.map_err(|_| busy("many reports are being made (try again later)"))?;
-        Ok([waiting, place(&self.one).await?])
+        Ok((waiting, self.one.clone().lock_owned().await))
     }
 }
 

@@ -37,7 +37,8 @@ pub(super) struct Wanted {
 
 /// Failure of a request whose field `name` has this `value`.
 pub(super) fn wrong(name: &str, value: &str, expected: &str) -> Failure {
-    let value: String = value.chars().take(40).collect();
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    let value: String = value.chars().take(40).map(shown).collect();
     Failure::new(StatusCode::BAD_REQUEST, format!("{name} is {value}, expected {expected}"))
 }
 
@@ -54,6 +55,10 @@ pub(super) fn wanted(fields: &Fields) -> Result<Wanted, Failure> {
         let wrong = |expected: &str| wrong(name, value, expected);
         if value.len() > MAX_FIELD {
             return Err(wrong("at most 200 bytes"));
+        }
+        // No text of an index has one, and engines differ in what they find for it.
+        if value.chars().any(char::is_control) {
+            return Err(wrong("no control character"));
         }
         let day = |ms: Option<i64>| ms.ok_or_else(|| wrong("a day, as in 2026-01-31"));
         let filter = &mut wanted.filter;
@@ -364,6 +369,8 @@ mod tests {
         assert_eq!(refusal("state", "pending"), "state is pending, expected a field of this page");
         assert_eq!(refusal("limit", "0"), "limit is 0, expected a number from 1 to 500");
         assert!(refusal("machine", &"x".repeat(201)).ends_with("expected at most 200 bytes"));
+        let expected = "title is \u{fffd}x, expected no control character";
+        assert_eq!(refusal("title", "\0x"), expected);
         assert_eq!(escaped("a b/é"), "a%20b%2F%C3%A9");
     }
 }

@@ -182,9 +182,11 @@ impl Site {
         files.put_page("machines.html", &MachinesPage { links: self.links(""), machines })?;
         let trends = TrendsPage::of_alerts(self.alerts.clone(), self.links(""));
         files.put_page("trends.html", &trends)?;
-        for alert in &self.alerts {
+        // Alerts of one number have one page.
+        let of_trends = self.alerts.iter().map(|alert| (trend_id(alert), alert));
+        for (id, alert) in of_trends.collect::<BTreeMap<_, _>>() {
             let page = TrendsPage::of_alert(index, alert, self.links("../"))?;
-            files.put_page(&format!("trends/{}.html", trend_id(alert)), &page)?;
+            files.put_page(&format!("trends/{id}.html"), &page)?;
         }
         let page = KernelsPage { links: self.links(""), suites: &self.kernels };
         files.put_page("kernels.html", &page)?;
@@ -382,6 +384,25 @@ mod tests {
         let trend = front.split('"').find(|text| text.starts_with("trends/")).unwrap();
         let trend = text(&fs::read(one.join(trend)).unwrap());
         assert!(trend.contains("<svg") && trend.contains("href=\"../compare.html#run="), "{trend}");
+    }
+
+    #[test]
+    fn two_changes_of_a_number_have_one_page_which_is_counted_once() {
+        let folder = Folder::new();
+        let mut database = Database::open(&folder.path().join("d")).unwrap();
+        for (number, time_ns) in (0..).zip([[100.0; 10], [120.0; 10], [150.0; 10]].as_flattened()) {
+            let bytes = night(number, *time_ns);
+            database.add(Arrival { bytes: &bytes, limits: Limits::OWN, token: None }).unwrap();
+        }
+        let found = alerts(database.index()).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(trend_id(&found[0]), trend_id(&found[1]));
+        drop(database);
+        let to = folder.path().join("site");
+        let done = publish(&folder.path().join("d"), &to, Vec::new(), u64::MAX).unwrap();
+        let files = contents(&to);
+        let n_bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum::<u64>();
+        assert_eq!((done.n_files, done.n_bytes), (files.len(), n_bytes));
     }
 
     /// Every link of a page leads to a file of the site, and every page has a policy without inline code.

@@ -317,7 +317,9 @@ fn requests_that_name_nothing_are_answered_by_a_sentence() {
     let served = Served::new(&[Example::default().file()]);
     served.get("/compare", 200);
     served.get("/compare.csv", 404);
-    served.get("/?machine=%00&label=%00", 200);
+    for fields in ["title=%00x", "machine=%00", "label=%0A"] {
+        assert!(served.get(&format!("/?{fields}"), 400).contains("expected no control character"));
+    }
     assert!(served.get("/compare?x=sideways", 400).contains("expected length or ranks"));
     assert!(served.get("/compare?state=pending", 400).contains("expected a field of this page"));
     assert!(served.get("/compare?run=0000000000000001", 404).contains("there is no such run"));

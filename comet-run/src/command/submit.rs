@@ -1,8 +1,8 @@
 //! `submit`: sends a result file to a database, without names that are nobody's business.
 
 use std::fmt::Display;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use comet_db::examine;
 use comet_db::limits::Limits;
 use comet_db::submit::{RootCerts, certificates, pack, send};
-use comet_db::token::Secret;
+use comet_db::token::{Secret, random_bytes};
 use comet_report::read::incomplete_line;
 use comet_report::redact::{Fact, Redacted, redact};
 
@@ -113,7 +113,8 @@ fn roots(path: Option<&Path>) -> anyhow::Result<RootCerts> {
     let shown = path.display();
     let pem = fs::read(path)
         .map_err(|error| exit::usage(format!("cannot read {shown}: {error} (see --ca)")))?;
-    certificates(&pem).map_err(|error| exit::usage(format!("{shown}: {error}")))
+    let found = certificates(&pem);
+    found.map(RootCerts::from).map_err(|error| exit::usage(format!("{shown}: {error}")))
 }
 
 /// The token in the file `path`, or in the variable.
@@ -161,9 +162,8 @@ fn key() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Makes the file `path` with a new key, unless another process is faster: it appears whole.
-fn make_key(path: &Path) -> io::Result<()> {
-    let mut key = [0; KEY_BYTES];
-    File::open("/dev/urandom")?.read_exact(&mut key)?;
+fn make_key(path: &Path) -> anyhow::Result<()> {
+    let key = random_bytes::<KEY_BYTES>()?;
     let part = path.with_extension(format!("key.{}", std::process::id()));
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
@@ -173,7 +173,7 @@ fn make_key(path: &Path) -> io::Result<()> {
     drop(fs::remove_file(part));
     linked.or_else(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Ok(()),
-        _ => Err(error),
+        _ => Err(error.into()),
     })
 }
 

@@ -48,6 +48,29 @@ fn comparisons_are_kept_and_few_wait_for_their_turn() {
     served.get(&format!("/runs/{}/report", served.runs()[0]), 503);
 }
 
+/// What the server makes before somebody asks takes a core and memory like what is asked for.
+#[test]
+fn reports_that_nobody_asked_for_wait_for_their_turn_and_pass_over_damaged_files() {
+    let of = |number, day| Example { number, day, ..Example::default() }.file();
+    let (early, late) = (of(0, "2026-01-01"), of(1, "2026-01-02"));
+    let served = Served::new(&[early, late.clone()]);
+    let name = crate::id::BlobId::of(&late).to_string();
+    let blob = served.site.folder.join("data").join(&name[..2]).join(name + ".jsonl.gz");
+    std::fs::write(blob, "damaged").unwrap();
+    let path = cache::path(&served.site.folder, served.runs()[0]);
+    let turn = served.site.reports.one.clone().blocking_lock_owned();
+    thread::scope(|scope| {
+        let makes = scope.spawn(|| files::make_reports(&served.site));
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(10));
+            assert!(!makes.is_finished() && !path.exists(), "another has the turn");
+        }
+        drop(turn);
+        makes.join().unwrap().unwrap();
+    });
+    assert!(path.exists(), "the file before the damaged one is whole");
+}
+
 /// An alert is about any of the latest 500 runs of a machine, and about those of one library.
 #[test]
 fn the_link_of_an_alert_leads_to_its_number_however_far_back_it_lies() {
