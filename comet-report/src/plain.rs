@@ -12,8 +12,7 @@ const SHORT_ESCAPES: &[u8] = b"bfnrt";
 
 /// `line`, a line of JSON, with the control characters in its strings as letters.
 pub(crate) fn json(line: &[u8]) -> Cow<'_, [u8]> {
-    let is_harmless = |byte: &u8| !matches!(byte, b'\\' | 0x7f | 0xc2);
-    if line.iter().all(is_harmless) {
+    if ![b'\\', 0x7f, 0xc2].iter().any(|byte| line.contains(byte)) {
         return Cow::Borrowed(line);
     }
     let (mut plain, mut rest) = (Vec::with_capacity(line.len() + 16), line);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -369,11 +369,20 @@ struct Line {
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = Line> {
-    let pieces = text.split_inclusive(|byte| *byte == b'\n').enumerate();
-    pieces.map(|(index, piece)| Line {
-        number: index + 1,
+    (1..).zip(pieces(text)).map(|(number, piece)| Line {
+        number,
         lacks_newline: !piece.ends_with(b"\n"),
         record: parse(piece),
+    })
+}
+
+/// The lines of `text`, each with its newline; a slice that is split by a closure is looked at byte by byte.
+fn pieces(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (line, mut rest) = (text, text);
+        rest.skip_until(b'\n').ok()?;
+        text = rest;
+        Some(&line[..line.len() - rest.len()]).filter(|line| !line.is_empty())
     })
 }
 

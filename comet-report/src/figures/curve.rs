@@ -172,7 +172,8 @@ type Traits = Vec<(String, String)>;
 /// The curves of `kernel` over the parameter `x`, source by source; of each the same few kinds, evenly
 /// chosen.
 pub(super) fn curves<'a>(kernel: &KernelPoints<'a>, x: &str) -> Vec<Curve<'a>> {
-    let traits = |point: &Point| traits(point, x, kernel.is_on_several_numbers_of_ranks());
+    let has_ranks = kernel.is_on_several_numbers_of_ranks();
+    let traits = |point: &Point| traits(point, x, has_ranks);
     let of_kind = |measured: &Measured<'a>| Some((traits(measured.point)?, *measured));
     let n_kinds = (MAX_OVERLAID / kernel.sources.len().max(1)).clamp(2, MAX_CURVES);
     let shown = kernel.points.iter().filter(|measured| kernel.shows(measured.point));

@@ -73,19 +73,24 @@ impl<'a> Sources<'a> {
 
     pub(super) fn kernels(&self) -> Vec<KernelPoints<'_>> {
         let kernels = grouped(self.points.iter().map(|measured| (measured.point.id(), *measured)));
-        let kernel = |(name, points)| KernelPoints {
+        kernels.into_iter().map(|(name, points)| self.of_kernel(name, points)).collect()
+    }
+
+    pub(super) fn kernel(&self, name: &str) -> Option<KernelPoints<'_>> {
+        let points = self.points.iter().filter(|measured| measured.point.is_of(name));
+        let points: Vec<Measured<'a>> = points.copied().collect();
+        (!points.is_empty()).then(|| self.of_kernel(name.to_owned(), points))
+    }
+
+    fn of_kernel(&self, name: String, points: Vec<Measured<'a>>) -> KernelPoints<'_> {
+        KernelPoints {
             name,
             points,
             sources: &self.names,
             models: self.models,
             runs: &self.runs,
             bounds: &self.bounds,
-        };
-        kernels.into_iter().map(kernel).collect()
-    }
-
-    pub(super) fn kernel(&self, name: &str) -> Option<KernelPoints<'_>> {
-        self.kernels().into_iter().find(|kernel| kernel.name == name)
+        }
     }
 }
 

@@ -190,7 +190,7 @@ impl DrawnCurve<'_> {
 }
 
 pub(super) fn pair([x, y]: [f64; 2]) -> String {
-    format!("{} {}", px(x), px(y))
+    px(x) + " " + &px(y)
 }
 
 /// An element of `class`, unless there is nothing to draw.

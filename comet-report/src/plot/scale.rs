@@ -228,9 +228,9 @@ fn decimal_label(power: i32) -> String {
     format!("10{sign}{}", digits.chars().map(digit).collect::<String>())
 }
 
-/// A number of steps, which is small enough for every axis that can be drawn.
+/// The whole part of `value`, or what comes closest to it: steps and pixels of every axis that can be drawn are few.
 #[expect(clippy::cast_possible_truncation, reason = "casts of floating point saturate")]
-fn whole(value: f64) -> i32 {
+pub(super) fn whole(value: f64) -> i32 {
     value as i32
 }
 

@@ -1,6 +1,7 @@
 //! A figure as a picture in SVG, and texts and numbers in pictures: measured, cut and rounded.
 
 use super::figure::{Body, Figure};
+use super::scale::whole;
 use super::style::{Frame, Style};
 use super::{chart, heat_map};
 use crate::xml::escape;
@@ -100,7 +101,7 @@ pub(super) fn upright([x, y]: [f64; 2], label: &str) -> String {
 }
 
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.replace(char::is_control, " ")
 }
 
 /// `id` with nothing but letters, digits, dots and dashes, for ids and names of files.
@@ -115,14 +116,22 @@ pub(super) fn slug(id: &str) -> String {
 /// With a number that is not finite, which only a mistake in this module can make.
 pub(super) fn px(value: f64) -> String {
     assert!(value.is_finite(), "a place in a picture is a number, got {value}");
-    decimals(value, 1)
+    // Whole tenths are written in a fraction of the time; what lies between two of them is rounded as it is.
+    let tenths = whole((value * 10.0).round());
+    if (value * 10.0 - f64::from(tenths)).abs() > 0.499 {
+        return decimals(value, 1);
+    }
+    let sign = if tenths < 0 { "-" } else { "" };
+    let (pixels, tenths) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+    if tenths == 0 { format!("{sign}{pixels}") } else { format!("{sign}{pixels}.{tenths}") }
 }
 
 pub(super) fn decimals(value: f64, n: usize) -> String {
-    let text = format!("{value:.n$}");
-    let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
-    let text = text.trim_end_matches('.');
-    if text == "-0" { "0".into() } else { text.into() }
+    let mut text = format!("{value:.n$}");
+    if text.contains('.') {
+        text.truncate(text.trim_end_matches('0').trim_end_matches('.').len());
+    }
+    if text == "-0" { "0".into() } else { text }
 }
 
 /// `value` so that it is read back as it was, and short.
@@ -180,6 +189,12 @@ mod tests {
         check(1.255, "1.3");
         check(-0.01, "0");
         check(-12.3, "-12.3");
+        for number in -4000..4000 {
+            // A quarter of them lie between two tenths.
+            for value in [f64::from(number) / 80.0, f64::from(number) * 1e6 + 0.05] {
+                check(value, &decimals(value, 1));
+            }
+        }
         let check = |value: f64, expected: &str| assert_eq!(number(value), expected);
         check(65_536.0, "65536");
         check(1e300, "1e300");

@@ -61,6 +61,12 @@ impl Point {
         format!("{}/{}", self.suite, self.kernel)
     }
 
+    /// True if it is of the kernel `id`.
+    pub(crate) fn is_of(&self, id: &str) -> bool {
+        let name = id.strip_prefix(&*self.suite).and_then(|rest| rest.strip_prefix('/'));
+        name == Some(&*self.kernel)
+    }
+
     /// Its operation: the kernel, and behind a blank the layout of its messages where those have gaps or are
     /// packed (`skampi/pingpong_send_recv vector:8:16`).
     pub(crate) fn operation(&self) -> String {

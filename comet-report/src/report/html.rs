@@ -55,9 +55,12 @@ pub(super) fn element(name: &str, attributes: &[(&str, &str)], content: impl Int
         escape(value, true, &mut html);
         html.push('"');
     }
-    html.push('>');
-    html += &content.into().0;
-    Html(html + &format!("</{name}>"))
+    let Html(content) = content.into();
+    html.reserve(content.len() + name.len() + 4);
+    for part in [">", &content, "</", name, ">"] {
+        html += part;
+    }
+    Html(html)
 }
 
 /// A row of cells of the kind `cell` (`td`, `th`). The next cell ends one, and the next row a row: a page
