@@ -206,6 +206,7 @@ if grep -rqF -e cluster -e "$blob" pending-site/*.html pending-site/{data,runs,m
 COMET_TOKEN=$(cat boss.token) "$comet_run" submit s.jsonl --redact none --to "$url" --yes | grep -q '^published ' || fail "a trusted token publishes"
 "$comet_run" db accept d "$blob" >/dev/null
 "$comet_run" db list d --json --machine cluster --state published | wc -l | grep -qx 2 || fail "an accepted run is published"
+"$comet_run" db list d --json --machine cluster --latest | wc -l | grep -qx 1 || fail "a run in two files counts once"
 gzip -dc "d/data/${blob:0:2}/$blob.jsonl.gz" >sent.jsonl
 grep -qF "\"$(hostname)" s.jsonl || fail "the file that is submitted does not name its host"
 if grep -qiwF -e alice -e "$(hostname)" -e "$(hostname -s)" sent.jsonl || grep -qF "$scratch" sent.jsonl; then

@@ -1,19 +1,23 @@
 //! Alerts: steps in the numbers of a machine, gathered by the run that they begin with.
 //!
-//! A number has one history for each MPI library, versions aside, and each network: an upgrade lies within
-//! a history, and two libraries beside each other are two. A mark near a step explains it.
+//! A number has one history for each MPI library, versions aside, each network and each setting (the mesh): an
+//! upgrade lies within a history, and two libraries beside each other are two. A mark near a step explains it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use comet_stats::steps::{MIN_VALUES, Step};
 
 use crate::card::{State, time_text};
 use crate::id::Id;
 use crate::index::marks::MarkRow;
-use crate::index::{Filter, Index, MAX_ROWS};
+use crate::index::{Figure, Filter, Index, Start};
 use crate::rows::{RunRow, SeriesRow};
-use crate::trend::{level, levels_of};
+use crate::trend::{level, levels_of, once};
 use crate::{Error, trend};
+
+/// The most values of a history, the latest ones: what a look costs grows with their square.
+const WINDOW: usize = 500;
 
 /// A change of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +36,7 @@ pub struct Alert {
     pub worst: Number,
     /// The largest step, in natural logarithms of ns.
     pub step: Step,
-    /// Mark that explains it.
+    /// Mark that explains the largest step.
     pub mark: Option<MarkRow>,
 }
 
@@ -45,33 +49,51 @@ pub struct Number {
     pub x: Option<i64>,
     /// Number of ranks.
     pub procs: Option<i64>,
-    /// MPI library or backend, and network.
+    /// MPI library or backend, network and setting.
     pub kind: Kind,
 }
 
-/// Facts that the runs of one history have in common.
+/// Facts that the values of one history have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kind {
     /// MPI library without its version, or backend.
     pub mpi: String,
     /// Network; empty where it is unknown.
     pub network: String,
+    /// Setting that makes it another number, as of a [point](crate::rows::PointRow::setting).
+    pub setting: String,
 }
 
 impl Kind {
     /// The kind in an address.
     pub(crate) fn id(&self) -> Id {
-        Id::of("kind", &[&self.mpi, &self.network])
+        let parts = [self.mpi.as_str(), &self.network, &self.setting];
+        // Without the last one the id is that of an address from before there were settings.
+        Id::of("kind", &parts[..if self.setting.is_empty() { 2 } else { 3 }])
     }
 
-    pub(crate) fn of(run: &RunRow) -> Self {
-        let mpi = run.mpi.as_deref().map(|mpi| {
+    /// The kind in words.
+    pub(crate) fn name(&self) -> String {
+        let mpi = self.mpi.trim_end_matches([' ', ':']);
+        let mpi = [" v", " Version"].iter().find_map(|end| mpi.strip_suffix(end)).unwrap_or(mpi);
+        let parts = [mpi, &self.network, &self.setting].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(", ")
+    }
+
+    /// That of the values of `run` in a `setting`.
+    pub(crate) fn of(run: &RunRow, setting: &str) -> Self {
+        let kind = Self::new(run.mpi.as_deref(), run.backend.as_deref(), run.network.as_deref());
+        Self { setting: setting.into(), ..kind }
+    }
+
+    /// That of a run with this MPI library, backend and network, in the usual setting.
+    pub(crate) fn new(mpi: Option<&str>, backend: Option<&str>, network: Option<&str>) -> Self {
+        let mpi = mpi.map(|mpi| {
             let end = mpi.find(|c: char| c.is_ascii_digit()).unwrap_or(mpi.len());
             mpi[..end].trim()
         });
-        let mpi = mpi.filter(|mpi| !mpi.is_empty()).or(run.backend.as_deref());
-        let network = run.network.clone().unwrap_or_default();
-        Self { mpi: mpi.unwrap_or_default().to_owned(), network }
+        let mpi = mpi.filter(|mpi| !mpi.is_empty()).or(backend).unwrap_or_default().to_owned();
+        Self { mpi, network: network.unwrap_or_default().into(), setting: String::new() }
     }
 }
 
@@ -93,9 +115,9 @@ impl Alert {
 }
 
 impl Number {
-    /// Its curve, length and number of ranks, in words.
+    /// Its curve, length, number of ranks and setting, in words.
     pub fn name(&self) -> String {
-        trend::title(&self.series, [self.x, self.procs])
+        trend::title(&self.series, [self.x, self.procs], &self.kind.setting)
     }
 }
 
@@ -113,59 +135,102 @@ pub fn alerts(index: &mut Index) -> Result<Vec<Alert>, Error> {
     Ok(all)
 }
 
-/// The alerts of the machine called `name`, in its latest runs.
+/// Value of a number in one run, in ns.
+type Value<'a> = (&'a Start, f64);
+/// Length, number of ranks, setting and kind of a number on a curve.
+type Place<'a> = (Option<i64>, Option<i64>, String, &'a Kind);
+
+/// Numbers of a machine that have a step at one run.
+struct Change<'a> {
+    n_numbers: usize,
+    /// Number with the largest step.
+    worst: Number,
+    step: Step,
+    /// The last run of the level before.
+    before: &'a Start,
+    mark: Option<&'a MarkRow>,
+}
+
+/// The alerts of the machine called `name`, in the latest values of each of its numbers.
 fn of_machine(index: &mut Index, name: &str, marks: &[MarkRow]) -> Result<Vec<Alert>, Error> {
     let (machine, state) = (Some(name.to_owned()), Some(State::Published));
-    let filter = Filter { machine, state, ..Filter::default() };
-    let page = index.runs(&filter, None, MAX_ROWS)?;
-    let runs: Vec<RunRow> = page.runs.into_iter().rev().map(|(run, _)| run).collect();
+    let mut filter = Filter { machine, state, ..Filter::default() };
+    let runs = index.starts(&filter)?;
+    filter.since_ms = runs.first().map(|run| run.started_ms);
     if runs.len() < MIN_VALUES {
         return Ok(Vec::new());
     }
+    let runs: BTreeMap<Id, &Start> = runs.iter().map(|run| (run.id, run)).collect();
     let marks: Vec<&MarkRow> = marks.iter().filter(|mark| mark.is_of(name)).collect();
-    let ids: Vec<_> = runs.iter().map(|run| run.id).collect();
-    let places: BTreeMap<_, _> = ids.iter().copied().zip(0..).collect();
-    let kinds: Vec<Kind> = runs.iter().map(Kind::of).collect();
-    let (mut found, mut n_numbers) = (BTreeMap::<usize, Alert>::new(), 0);
-    for series in index.curves(&ids)? {
-        let mut histories: BTreeMap<_, Vec<(usize, f64)>> = BTreeMap::new();
-        for figure in index.figures(series.id, &ids)? {
-            let (Some(place), Some(ns)) = (places.get(&figure.run), level(&figure.launches_ns))
-            else {
-                continue;
-            };
-            let number = (figure.x, figure.procs, &kinds[*place]);
-            histories.entry(number).or_default().push((*place, ns));
-        }
-        for ((x, procs, kind), mut looks) in histories {
-            looks.sort_by_key(|(place, _)| *place);
-            looks.dedup_by_key(|(place, _)| *place);
-            n_numbers += usize::from(looks.len() >= MIN_VALUES);
-            let times: Vec<f64> = looks.iter().map(|(_, ns)| *ns).collect();
+    let (mut found, mut n_numbers) = (BTreeMap::<_, Change<'_>>::new(), 0);
+    for series in index.curves(&filter)? {
+        for ((x, procs, setting, kind), values) in
+            histories(index.figures(series.id, &filter)?, &runs)
+        {
+            n_numbers += usize::from(values.len() >= MIN_VALUES);
+            let times: Vec<f64> = values.iter().map(|(_, ns)| *ns).collect();
+            let starts: Vec<i64> = values.iter().map(|(run, _)| run.started_ms).collect();
             for step in levels_of(&times).steps {
-                let run = |at: usize| &runs[looks[at].0];
-                let starts: Vec<i64> = (0..looks.len()).map(|at| run(at).started_ms).collect();
-                let mark = explanation(&marks, &starts, step.at);
-                let alert = found.entry(looks[step.at].0).or_insert_with(|| Alert {
-                    machine: name.to_owned(),
-                    run: run(step.at).clone(),
-                    before: run(step.at - 1).clone(),
-                    n_changed: 0,
-                    n_numbers: 0,
-                    worst: Number { series: series.clone(), x, procs, kind: kind.clone() },
+                let kind = Kind { setting: setting.clone(), ..kind.clone() };
+                let change = Change {
+                    n_numbers: 1,
+                    worst: Number { series: series.clone(), x, procs, kind },
                     step,
-                    mark: mark.cloned(),
-                });
-                alert.n_changed += 1;
-                if size(&step) > size(&alert.step) {
-                    alert.worst = Number { series: series.clone(), x, procs, kind: kind.clone() };
-                    (alert.step, alert.before) = (step, run(step.at - 1).clone());
+                    before: values[step.at - 1].0,
+                    mark: explanation(&marks, &starts, step.at),
+                };
+                let run = values[step.at].0;
+                match found.entry((run.started_ms, run.id)) {
+                    Entry::Vacant(place) => drop(place.insert(change)),
+                    Entry::Occupied(mut place) => place.get_mut().join(change),
                 }
             }
         }
     }
-    let counted = |alert| Alert { n_numbers, ..alert };
-    Ok(found.into_values().map(counted).collect())
+    let mut run = |id| index.run(id)?.ok_or_else(|| Error::Unknown("a run is gone".into()));
+    let alert = |((_, id), change): (_, Change<'_>)| {
+        Ok(Alert {
+            machine: name.to_owned(),
+            run: run(id)?,
+            before: run(change.before.id)?,
+            n_changed: change.n_numbers,
+            n_numbers,
+            worst: change.worst,
+            step: change.step,
+            mark: change.mark.cloned(),
+        })
+    };
+    found.into_iter().map(alert).collect()
+}
+
+impl Change<'_> {
+    /// Takes up `other` at the same run; the larger step has the say.
+    fn join(&mut self, other: Self) {
+        let n_numbers = self.n_numbers + other.n_numbers;
+        if size(&other.step) > size(&self.step) {
+            *self = other;
+        }
+        self.n_numbers = n_numbers;
+    }
+}
+
+/// The histories of the numbers of a curve: the latest values of each, in time order.
+fn histories<'a>(
+    figures: Vec<Figure>,
+    runs: &BTreeMap<Id, &'a Start>,
+) -> BTreeMap<Place<'a>, Vec<Value<'a>>> {
+    let mut histories = BTreeMap::<_, Vec<Value<'a>>>::new();
+    for Figure { run, x, procs, setting, launches_ns } in figures {
+        if let (Some(run), Some(ns)) = (runs.get(&run), level(&launches_ns)) {
+            histories.entry((x, procs, setting, &run.kind)).or_default().push((*run, ns));
+        }
+    }
+    for values in histories.values_mut() {
+        values.sort_by_key(|(run, _)| (run.started_ms, run.id));
+        once(values, |(run, _)| (&run.uuid, run.received_ms, run.id));
+        values.drain(..values.len().saturating_sub(WINDOW));
+    }
+    histories
 }
 
 /// Size of a step, in either direction.
@@ -269,7 +334,7 @@ mod tests {
             let folder = Folder::on_engine();
             let mut database = nights(&folder, &[1.0]);
             let run = database.index().runs(&Filter::default(), None, 1).unwrap().runs.remove(0).0;
-            Kind::of(&RunRow { mpi: mpi.map(str::to_owned), ..run })
+            Kind::of(&RunRow { mpi: mpi.map(str::to_owned), ..run }, "")
         };
         let one = rows(Some("Open MPI v5.0.8, package"));
         assert_eq!((one.mpi.as_str(), &one), ("Open MPI v", &rows(Some("Open MPI v4.1.4"))));

@@ -39,6 +39,8 @@ pub struct Added {
     pub is_new: bool,
     /// Its runs.
     pub runs: Vec<RunRow>,
+    /// Number of them that another file has, too.
+    pub n_in_others: usize,
 }
 
 /// A file that was examined and packed, and may be kept.
@@ -248,7 +250,8 @@ impl Database {
                 Ok(is_new)
             })?
         };
-        Ok(Added { blob: id, is_new, runs: self.index.runs_of(id)? })
+        let (runs, n_in_others) = (self.index.runs_of(id)?, self.index.n_in_others(id)?);
+        Ok(Added { blob: id, is_new, runs, n_in_others })
     }
 
     /// Publishes the runs of the blob `id`, which `who` wants; true if they were pending.

@@ -8,7 +8,9 @@ mod excerpt;
 use std::collections::BTreeSet;
 
 use comet_report::read::{self, Bounds, Problem, ReadError};
-use comet_report::record::{AxisFacts, EndStatus, KernelFacts, MESH, Name, Point, RANKS, Run};
+use comet_report::record::{
+    AxisFacts, EndStatus, KernelFacts, MESH, Name, Point, RANKS, Run, SampleSync,
+};
 use comet_report::runs::{RunRecords, split};
 use comet_report::verdict::verdict;
 
@@ -149,7 +151,8 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
     let (mut known, mut series, mut points) = (BTreeSet::new(), Vec::new(), Vec::new());
     for (place, point) in run.points.iter().enumerate() {
         let curve = curve(point);
-        points.push(point_row(point, id, number(place), &curve));
+        let setting = setting(facts, point);
+        points.push(point_row(point, id, number(place), &curve, setting));
         if known.insert(curve.id) {
             series.push(curve);
         }
@@ -164,14 +167,16 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
 /// no numbers, is a subject of its own.
 fn subject(run: &RunRow, points: &[PointRow]) -> Id {
     let numbered = points.iter().filter(|point| point.n.is_some());
-    let numbers: BTreeSet<_> = numbered.map(|of| (of.series, of.x, of.procs)).collect();
+    let numbers: BTreeSet<_> =
+        numbered.map(|of| (of.series, of.x, of.procs, &of.setting)).collect();
     if numbers.is_empty() || run.ending != Some(Name(EndStatus::Complete).to_string()) {
         return run.id;
     }
-    let Kind { mpi, network } = Kind::of(run);
+    let Kind { mpi, network, .. } = Kind::of(run, "");
     let of_run = format!("{} {} {:?}", run.machine, run.ranks, run.nodes);
-    let text =
-        |(series, x, procs): (Id, Option<i64>, Option<i64>)| format!("{series} {x:?} {procs:?}\n");
+    let text = |(series, x, procs, setting): (Id, Option<i64>, Option<i64>, &String)| {
+        format!("{series} {x:?} {procs:?} {setting}\n")
+    };
     let numbers: String = numbers.into_iter().map(text).collect();
     Id::of("subject", &[&of_run, &mpi, &network, &numbers])
 }
@@ -380,7 +385,20 @@ fn length(facts: &KernelFacts) -> Option<(&str, &str)> {
     Some((name, unit(name))).filter(|(name, _)| !name.is_empty())
 }
 
-fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow) -> PointRow {
+/// What keeps the number of `point` in the run `facts` apart from others of its curve at the same length and
+/// number of ranks, by its key: the mesh, the way in which ranks start together, and the level of threads; the
+/// usual ones without words.
+fn setting(facts: &Run, point: &Point) -> String {
+    let [rows, cols] = MESH.map(|name| point.params.number(name));
+    let mesh = rows.zip(cols).map(|(rows, cols)| format!("mesh {rows}x{cols}"));
+    let sync = point.sync().filter(|sync| *sync != SampleSync::Window).map(Name);
+    let threads = facts.transport.thread_level().filter(|level| *level != "single");
+    let threads = threads.map(|level| format!("threads {}", short(level, MAX_TITLE)));
+    let parts = [mesh, sync.map(|sync| format!("sync {sync}")), threads];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow, setting: String) -> PointRow {
     let numbers = point.numbers();
     let time = numbers.map(|numbers| &numbers.time_ns);
     let [low_ns, high_ns] = point.interval_ns().map_or([None; 2], |ends| ends.map(Some));
@@ -395,6 +413,7 @@ fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow) -> PointRow
         series: series.id,
         x: x.and_then(|x| x.try_into().ok()),
         procs: point.params.ranks().and_then(|procs| procs.try_into().ok()),
+        setting,
         key: point.key.clone(),
         status: Name(point.status()).to_string(),
         n: time.map(|time| number(time.n)),

@@ -96,7 +96,7 @@ pub struct RunRow {
     pub submitter: String,
     /// State.
     pub state: State,
-    /// Subject: the machine, the MPI library without its version, the network, the ranks and the curves.
+    /// Subject: the machine, the MPI library without its version, the network, the ranks and the numbers.
     /// A later run of the same subject supersedes this one.
     pub subject: Id,
 }
@@ -316,6 +316,9 @@ pub struct PointRow {
     pub x: Option<i64>,
     /// Number of ranks.
     pub procs: Option<i64>,
+    /// Setting, beside curve, length and number of ranks, that makes it another number (`mesh 2x3`); empty
+    /// where it is the usual one.
+    pub setting: String,
     /// Identity of the number, as `compare` uses it.
     pub key: String,
     /// Status (`ok`, `skipped`).
@@ -375,7 +378,8 @@ impl Table for PointRow {
         "series_id",
         "x",
         "procs",
-        "key",
+        "setting",
+        "number_key",
         "status",
         "n",
         "quoted_ns",
@@ -401,6 +405,7 @@ impl Table for PointRow {
             self.series.into(),
             self.x.into(),
             self.procs.into(),
+            (&self.setting).into(),
             (&self.key).into(),
             (&self.status).into(),
             self.n.into(),
@@ -428,6 +433,7 @@ impl Table for PointRow {
             series: row.id()?,
             x: row.maybe_int()?,
             procs: row.maybe_int()?,
+            setting: row.text()?,
             key: row.text()?,
             status: row.text()?,
             n: row.maybe_int()?,

@@ -4,6 +4,7 @@
 //! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
 //! of which a part may be shown; marks explain them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use comet_report::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
@@ -11,6 +12,7 @@ use comet_stats::steps::{self, Levels, Step};
 
 use crate::alert::explanation;
 use crate::card::{DAY_MS, time_text};
+use crate::id::Id;
 use crate::index::marks::MarkRow;
 use crate::overlay;
 use crate::rows::{PointRow, RunRow, SeriesRow};
@@ -64,17 +66,35 @@ pub(crate) fn levels_of(times_ns: &[f64]) -> Levels {
     steps::levels(&logs, LEAST_DEVIATION)
 }
 
-/// A number in words: its curve, length and number of ranks.
-pub fn title(series: &SeriesRow, [x, procs]: [Option<i64>; 2]) -> String {
+/// Leaves one of the `values` of each run, which several files may have: of the file that arrived last. `arrival`
+/// has the id that the run gave itself, the arrival of the file, and the id of the run in it.
+pub(crate) fn once<T>(values: &mut Vec<T>, arrival: impl Fn(&T) -> (&str, i64, Id)) {
+    let mut latest = BTreeMap::new();
+    for (place, value) in values.iter().enumerate() {
+        let (uuid, received_ms, id) = arrival(value);
+        let known = latest.entry(uuid).or_insert((received_ms, id, place));
+        if (known.0, known.1) < (received_ms, id) {
+            *known = (received_ms, id, place);
+        }
+    }
+    let places: BTreeSet<usize> = latest.into_values().map(|(.., place)| place).collect();
+    let mut place = 0..;
+    values.retain(|_| place.next().is_some_and(|place| places.contains(&place)));
+}
+
+/// A number in words: its curve, length, number of ranks and setting.
+pub fn title(series: &SeriesRow, [x, procs]: [Option<i64>; 2], setting: &str) -> String {
     let unit = series.x_unit.as_deref().unwrap_or_default();
     let length = x.map(|x| format!(", {x} {unit}")).unwrap_or_default();
     let ranks = procs.map(|procs| format!(", P = {procs}")).unwrap_or_default();
-    format!("{}{length}{ranks}", overlay::name(series))
+    let setting = if setting.is_empty() { String::new() } else { format!(", {setting}") };
+    format!("{}{length}{ranks}{setting}", overlay::name(series))
 }
 
 impl Trend {
     /// The trend of `history`, the earliest run first, on a machine with these `marks`; runs are shown that
-    /// began since the first of two times in milliseconds since 1970, and before the second.
+    /// began since the first of two times in milliseconds since 1970, and before the second. A run in several
+    /// files counts once.
     pub fn of(
         history: Vec<(RunRow, PointRow)>,
         marks: Vec<MarkRow>,
@@ -86,7 +106,8 @@ impl Trend {
             let interval_ns = point.low_ns.zip(point.high_ns);
             Some(Look { run, ns, interval_ns, n_launches: launches.len() })
         };
-        let looks: Vec<Look> = history.into_iter().filter_map(look).collect();
+        let mut looks: Vec<Look> = history.into_iter().filter_map(look).collect();
+        once(&mut looks, |look| (&look.run.uuid, look.run.received_ms, look.run.id));
         let times: Vec<f64> = looks.iter().map(|look| look.ns).collect();
         let n_before = |ms| looks.partition_point(|look| look.run.started_ms < ms);
         let [from, to] = [since_ms.map_or(0, n_before), until_ms.map_or(looks.len(), n_before)];
@@ -249,7 +270,8 @@ mod tests {
         let card = Card { received_ms: 0, submitter: String::new(), state: State::Published };
         let rows = examine::rows(BlobId::of(&bytes), &bytes, &card).unwrap().remove(0);
         let at = |(times, number): (&&str, i64)| {
-            let run = RunRow { started_ms: number * DAY_MS, ..rows.run.clone() };
+            let uuid = number.to_string();
+            let run = RunRow { started_ms: number * DAY_MS, uuid, ..rows.run.clone() };
             (run, PointRow { launches_ns: Some((*times).into()), ..rows.points[0].clone() })
         };
         times.iter().zip(0..).map(at).collect()

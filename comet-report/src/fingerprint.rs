@@ -5,14 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Read};
 
-use comet_core::definition::Definition;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::record::{
-    self, Machine, Measured, Param, Params, Point, Quote, RankStat, Run, SampleSync, Transport,
-    World,
+    self, Machine, Param, Params, Point, Quote, RankStat, Run, SampleSync, Transport, World,
 };
 
 /// Starts of variables that batch systems set anew for each job.
@@ -191,16 +189,12 @@ impl<'a> From<&'a record::Value> for ValueIdentity<'a> {
 
 /// The key of `point`, as its field `key` says, in a run at `thread_level`.
 pub(crate) fn key(point: &Point, thread_level: Option<&str>) -> String {
-    let starts_together = |measured: &&Measured| {
-        let definition = Definition::find(&measured.numbers.value.definition);
-        definition.is_some_and(Definition::starts_together)
-    };
     let identity = Identity {
         class: &point.class,
         kernel: &point.kernel,
         params: Sorted(&point.params),
         suite: &point.suite,
-        sync: point.measured().filter(starts_together).map(|measured| measured.plan.sync),
+        sync: point.sync(),
         thread_level,
         value: point.value().map(Into::into),
         variant: point.variant.as_deref(),

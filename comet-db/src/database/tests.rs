@@ -44,6 +44,9 @@ fn a_file_is_added_once() {
     assert_eq!(second, Added { is_new: false, ..first.clone() });
     assert_eq!(database.blobs().read(first.blob).unwrap(), bytes);
     assert_eq!(database.index().audit(9).unwrap().len(), 1);
+    let again = Example { day: "2026-01-02", ..Example::default() }.file();
+    let third = add(&mut database, &again);
+    assert_eq!((first.n_in_others, third.n_in_others), (0, 1), "they have the id of one run");
 }
 
 #[test]
@@ -100,7 +103,9 @@ fn rows_that_a_step_of_the_schema_outdates_are_made_anew_whenever_that_is() {
     let before = filled(&folder).index().dump().unwrap();
     let mut store = engine::open(folder.path()).unwrap();
     let to_version_4 = "DROP TABLE outdated; DROP INDEX run_by_subject; \
-                        ALTER TABLE run DROP COLUMN subject_id";
+                        ALTER TABLE run DROP COLUMN subject_id; DROP INDEX run_by_uuid; \
+                        ALTER TABLE point DROP COLUMN setting; \
+                        ALTER TABLE point RENAME COLUMN number_key TO key";
     store.batch(to_version_4).unwrap();
     store.set_version(4).unwrap();
     let mut index = Index::open(store).unwrap();
@@ -109,8 +114,9 @@ fn rows_that_a_step_of_the_schema_outdates_are_made_anew_whenever_that_is() {
     let mut database = Database::open(folder.path()).unwrap();
     assert_eq!(database.index().dump().unwrap(), before);
     assert!(!database.index().is_outdated().unwrap());
-    let of_version_5 = "UPDATE run SET subject = 0";
-    assert!(engine::open(folder.path()).unwrap().batch(of_version_5).is_err(), "it adds none");
+    for of_before in ["UPDATE run SET subject = 0", "UPDATE point SET key = ''"] {
+        assert!(engine::open(folder.path()).unwrap().batch(of_before).is_err(), "it adds none");
+    }
 }
 
 #[test]

@@ -81,6 +81,26 @@ fn a_run_supersedes_those_whose_numbers_it_measured_again() {
         end.points.ok = 2;
     };
     assert_ne!(one, subject(&fewer), "a sweep has lengths that one length has not");
+    let on_mesh = |records: &mut Vec<Record>| {
+        for record in records {
+            let Record::Point(point) = record else { continue };
+            let sides = MESH.map(|name| (name.to_owned(), comet_report::record::Param::Number(2)));
+            point.params.0.extend(sides);
+        }
+    };
+    assert_ne!(one, subject(&on_mesh), "another mesh has other numbers");
+}
+
+#[test]
+fn a_level_of_threads_that_is_not_the_usual_one_makes_another_number() {
+    let setting = |level: &str| {
+        let rows = changed(|run| {
+            let facts = [("library", "Open MPI v5.0.8".into()), ("thread_level", level.into())];
+            run.transport = comet_report::record::Transport::stated("mpi", facts);
+        });
+        rows.unwrap()[0].points[0].setting.clone()
+    };
+    assert_eq!([setting("single"), setting("multiple")], ["", "threads multiple"]);
 }
 
 #[test]

@@ -5,14 +5,42 @@ use std::collections::BTreeMap;
 use super::runs::Filter;
 use super::{Index, columns, numbers};
 use crate::Error;
+use crate::alert::Kind;
 use crate::card::State;
-use crate::id::Id;
+use crate::id::{BlobId, Id};
 use crate::rows::{PointRow, RunRow, SeriesRow, Table as _, launches};
 use crate::store::Row;
 
-/// Runs `other` that supersede `run` if their state is `?`, which is to be the published one.
-pub(super) const LATER: &str = "FROM run AS other WHERE other.subject_id = run.subject_id AND other.state = ? \
-                                AND (other.started_ms, other.id) > (run.started_ms, run.id)";
+/// Runs `other` that supersede `run` if their state is `?`, which is to be the published one: those of its
+/// subject that started later, and itself in a file that arrived later.
+pub(super) const LATER: [&str; 2] = [
+    "FROM run AS other WHERE other.subject_id = run.subject_id AND other.state = ? \
+     AND other.uuid <> run.uuid AND (other.started_ms, other.id) > (run.started_ms, run.id) \
+     ORDER BY other.started_ms DESC, other.id DESC LIMIT 1",
+    "FROM run AS other WHERE other.uuid = run.uuid AND other.state = ? \
+     AND other.machine_id = run.machine_id \
+     AND (other.received_ms, other.id) > (run.received_ms, run.id) \
+     ORDER BY other.received_ms DESC, other.id DESC LIMIT 1",
+];
+/// The most values of a number that are read: its latest ones.
+pub const MAX_VALUES: usize = 5000;
+/// The most runs of a machine among which alerts are looked for, and the most points that they have together.
+const MAX_STARTS: [i64; 2] = [50_000, 1_000_000];
+
+/// A run in short.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// Id.
+    pub id: Id,
+    /// Id that the run gave itself.
+    pub uuid: String,
+    /// Start, in milliseconds since 1970.
+    pub started_ms: i64,
+    /// Arrival of its file.
+    pub received_ms: i64,
+    /// MPI library or backend, and network, in the usual setting.
+    pub kind: Kind,
+}
 
 /// A figure of a run: one point of a curve.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +51,8 @@ pub struct Figure {
     pub x: Option<i64>,
     /// Number of ranks.
     pub procs: Option<i64>,
+    /// Setting that makes it another number.
+    pub setting: String,
     /// Figures of the launches, in ns.
     pub launches_ns: Vec<f64>,
 }
@@ -32,7 +62,7 @@ pub type Later = (Id, i64);
 
 impl Index {
     /// The runs among `ids` that published ones supersede, each with the latest of these: a run of the
-    /// same subject that started later.
+    /// same subject that started later, or itself in a file that arrived later.
     ///
     /// # Errors
     /// If the engine refuses, as in all that follows.
@@ -42,17 +72,17 @@ impl Index {
         }
         let sql = format!(
             "SELECT run.id, later.id, later.started_ms FROM run JOIN run AS later ON later.id = \
-             (SELECT other.id {} ORDER BY other.started_ms DESC, other.id DESC LIMIT 1) \
-             WHERE run.id IN ({})",
-            LATER.replace('?', "$1"),
+             COALESCE((SELECT other.id {}), (SELECT other.id {})) WHERE run.id IN ({})",
+            LATER[0].replace('?', "$1"),
+            LATER[1].replace('?', "$1"),
             numbers(ids)
         );
         let read = |mut row: Row| Ok((row.id()?, (row.id()?, row.int()?)));
         self.store.query(&sql, &[State::Published.name().into()])?.into_iter().map(read).collect()
     }
 
-    /// The points on the curve `series` of runs in `state` at this length and number of ranks, with the
-    /// runs, the earliest first: one number over time.
+    /// The points on the curve `series` of runs that `filter` admits at this length and number of ranks, with
+    /// the runs, the earliest first: the latest [`MAX_VALUES`] of them.
     ///
     /// # Errors
     /// If the engine refuses.
@@ -76,13 +106,13 @@ impl Index {
         };
         let sql = format!(
             "SELECT {}, {} FROM point JOIN run ON run.id = point.run_id {} \
-             ORDER BY run.started_ms, run.id, point.place",
+             ORDER BY run.started_ms DESC, run.id DESC, point.place DESC LIMIT {MAX_VALUES}",
             of("run", columns::<RunRow>()),
             of("point", columns::<PointRow>()),
             all.text()
         );
         let read = |mut row| Ok((RunRow::of(&mut row)?, PointRow::of(&mut row)?));
-        self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
+        self.store.query(&sql, &all.values)?.into_iter().rev().map(read).collect()
     }
 
     /// The curve `id`, if there is one.
@@ -111,35 +141,81 @@ impl Index {
         self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
     }
 
-    /// The curves on which `runs` have points with numbers.
+    /// The curves on which runs that `filter` admits have points with numbers, by their names.
     ///
     /// # Errors
     /// If the engine refuses.
-    pub fn curves(&mut self, runs: &[Id]) -> Result<Vec<SeriesRow>, Error> {
+    pub fn curves(&mut self, filter: &Filter) -> Result<Vec<SeriesRow>, Error> {
+        let all = filter.condition().on_points();
         let condition = format!(
-            "WHERE quantity IS NOT NULL AND id IN \
-             (SELECT series_id FROM point WHERE run_id IN ({})) ORDER BY id",
-            numbers(runs)
+            "WHERE quantity IS NOT NULL AND EXISTS \
+             (SELECT 1 FROM point {} AND point.series_id = series.id) \
+             ORDER BY suite, kernel, variant NULLS FIRST, params, id",
+            all.text()
         );
-        self.select(&condition, &[])
+        self.select(&condition, &all.values)
     }
 
-    /// The figures of `runs` on the curve `series`, by length and number of ranks.
+    /// The figures of runs that `filter` admits on the curve `series`, by length and number of ranks.
     ///
     /// # Errors
     /// If the engine refuses.
-    pub fn figures(&mut self, series: Id, runs: &[Id]) -> Result<Vec<Figure>, Error> {
+    pub fn figures(&mut self, series: Id, filter: &Filter) -> Result<Vec<Figure>, Error> {
+        let mut all = filter.condition().on_points();
+        all.and("point.series_id = ?", [series.into()]);
         let sql = format!(
-            "SELECT run_id, x, procs, quoted_ns, launches_ns FROM point \
-             WHERE series_id = $1 AND run_id IN ({}) \
+            "SELECT run_id, x, procs, setting, quoted_ns, launches_ns FROM point {} \
              ORDER BY x NULLS FIRST, procs NULLS FIRST, run_id, place",
-            numbers(runs)
+            all.text()
         );
         let read = |mut row: Row| {
             let (run, x, procs) = (row.id()?, row.maybe_int()?, row.maybe_int()?);
-            let (quoted_ns, text) = (row.maybe_real()?, row.maybe_text()?);
-            Ok(Figure { run, x, procs, launches_ns: launches(text.as_deref(), quoted_ns) })
+            let (setting, quoted_ns, text) = (row.text()?, row.maybe_real()?, row.maybe_text()?);
+            let launches_ns = launches(text.as_deref(), quoted_ns);
+            Ok(Figure { run, x, procs, setting, launches_ns })
         };
-        self.store.query(&sql, &[series.into()])?.into_iter().map(read).collect()
+        self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
+    }
+
+    /// The latest runs that `filter` admits, the earliest first: at most 50,000, with at most 1,000,000 points
+    /// together.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn starts(&mut self, filter: &Filter) -> Result<Vec<Start>, Error> {
+        let (all, [n_runs, n_points]) = (filter.condition(), MAX_STARTS);
+        let sql = format!(
+            "SELECT run.id, run.uuid, run.started_ms, run.received_ms, run.mpi, run.backend, run.network, \
+             run.n_ok FROM run JOIN machine ON machine.id = run.machine_id {} \
+             ORDER BY run.started_ms DESC, run.id DESC LIMIT {n_runs}",
+            all.text()
+        );
+        let (mut starts, mut n_before) = (Vec::new(), 0);
+        for mut row in self.store.query(&sql, &all.values)? {
+            let (id, uuid) = (row.id()?, row.text()?);
+            let (started_ms, received_ms) = (row.int()?, row.int()?);
+            let [mpi, backend, network] = [row.maybe_text()?, row.maybe_text()?, row.maybe_text()?];
+            let kind = Kind::new(mpi.as_deref(), backend.as_deref(), network.as_deref());
+            n_before += row.int()?;
+            if n_before > n_points && !starts.is_empty() {
+                break;
+            }
+            starts.push(Start { id, uuid, started_ms, received_ms, kind });
+        }
+        starts.reverse();
+        Ok(starts)
+    }
+
+    /// Number of runs of the file `blob` that are also in another one, of the same machine.
+    ///
+    /// # Errors
+    /// If the engine refuses.
+    pub fn n_in_others(&mut self, blob: BlobId) -> Result<usize, Error> {
+        let sql = "SELECT COUNT(*) FROM run WHERE blob = $1 AND EXISTS (SELECT 1 FROM run AS other \
+                   WHERE other.uuid = run.uuid AND other.machine_id = run.machine_id \
+                   AND other.blob <> run.blob)";
+        let rows = self.store.query(sql, &[blob.to_string().into()])?;
+        let n = rows.into_iter().next().map_or(Ok(0), |mut row| row.int())?;
+        Ok(usize::try_from(n).unwrap_or(0))
     }
 }

@@ -16,7 +16,7 @@ use crate::id::{BlobId, Id};
 use crate::rows::{LabelRow, MachineRow, PointRow, RunRow, SeriesRow, Table};
 use crate::store::{Store, Value};
 
-pub use history::{Figure, Later};
+pub use history::{Figure, Later, MAX_VALUES, Start};
 pub use runs::{Cursor, Filter, MAX_ROWS, MachineUse, Page, SeriesUse};
 
 /// The most rows that one statement inserts.

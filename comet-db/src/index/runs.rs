@@ -191,7 +191,10 @@ impl Filter {
             all.and("run.started_ms < ?", [until.into()]);
         }
         if self.is_latest {
-            all.and(&format!("NOT EXISTS (SELECT 1 {LATER})"), [State::Published.name().into()]);
+            for later in LATER {
+                let part = format!("NOT EXISTS (SELECT 1 {later})");
+                all.and(&part, [State::Published.name().into()]);
+            }
         }
         all
     }

@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("schema-4.sql"),
     include_str!("schema-5.sql"),
     include_str!("schema-6.sql"),
+    include_str!("schema-7.sql"),
 ];
 
 /// Tables whose rows follow from the blobs, so that those that refer to others come first; and the note that

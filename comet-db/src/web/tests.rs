@@ -2,6 +2,7 @@
 
 mod load;
 mod strangers;
+mod trends;
 mod words;
 
 use axum::body::to_bytes;

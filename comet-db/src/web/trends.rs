@@ -1,7 +1,7 @@
 //! Trends: one number of one machine over time.
 //!
-//! The address holds `machine`, `series`, `length`, `ranks`, and `kind` for the runs of one history; what else
-//! it has chooses runs.
+//! The address holds `machine`, `series`, `length`, `ranks`, and `kind` for one of the histories of the number,
+//! otherwise that of the latest run; what else it has chooses runs.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,12 @@ use super::links::Links;
 use super::pages::{self, Fields, Page, field, html, minute, query, wrong};
 use super::{Failure, Shared, answer as respond, blocking};
 use crate::alert::{Alert, Kind, Number};
-use crate::index::{Filter, Index};
-use crate::overlay::{self, words};
+use crate::index::{Filter, Index, MAX_VALUES};
+use crate::overlay::words;
 use crate::rows::SeriesRow;
 use crate::trend::{self, Trend};
 use crate::{Error, answer, card, id::Id};
 
-/// Latest runs of a machine whose series are listed.
-const RUNS: usize = 20;
 /// Names of the fields of the choice.
 const OWN: [&str; 10] =
     ["machine", "series", "length", "ranks", "kind", "mpi", "network", "label", "since", "until"];
@@ -35,7 +33,7 @@ pub(super) struct Choice {
     series: Option<Id>,
     length: Option<i64>,
     ranks: Option<i64>,
-    /// Id of the MPI library and network of the runs.
+    /// Id of the MPI library, network and setting of the runs.
     kind: Option<Id>,
     is_dark: bool,
 }
@@ -46,9 +44,15 @@ pub(super) struct Chosen {
     series: Vec<SeriesRow>,
     lengths: BTreeSet<i64>,
     ranks: BTreeSet<i64>,
+    /// Kinds of the values, each of which has a history of its own.
+    kinds: BTreeSet<Kind>,
     /// The length and the number of ranks of the trend.
     at: [Option<i64>; 2],
+    /// The kind of the trend.
+    kind: Option<Kind>,
     title: String,
+    /// True if there are earlier values, which were not read.
+    is_cut: bool,
     trend: Option<Trend>,
     /// The reason why there is no trend.
     lack: String,
@@ -82,10 +86,7 @@ impl Choice {
         let lack = "the address names no number (choose a machine, a series and a length)".into();
         let mut chosen = Chosen { lack, ..Chosen::default() };
         let Some(machine) = &self.filter.machine else { return Ok(chosen) };
-        let page = index.runs(&self.filter, None, RUNS)?;
-        let runs: Vec<Id> = page.runs.iter().map(|(run, _)| run.id).collect();
-        let series = overlay::distinct(&index.series(&runs)?);
-        chosen.series = series.into_iter().map(|(series, _)| series).collect();
+        chosen.series = index.curves(&self.filter)?;
         let Some(id) = self.series else { return Ok(chosen) };
         // Steps and levels are those of the whole history, of which a part is shown.
         let whole = Filter { since_ms: None, until_ms: None, ..self.filter.clone() };
@@ -100,7 +101,7 @@ impl Choice {
         chosen.lengths = places.iter().filter_map(|[x, _]| *x).collect();
         chosen.ranks = places.iter().filter_map(|[_, procs]| *procs).collect();
         if !chosen.series.contains(&series) {
-            // The latest runs have no point of it.
+            // Runs of these days have no point of it.
             chosen.series.push(series.clone());
         }
         let Some(at) = places.iter().find(is_it) else {
@@ -110,9 +111,16 @@ impl Choice {
             return Ok(chosen);
         };
         chosen.at = *at;
-        chosen.title = format!("{}, on {machine}", trend::title(&series, chosen.at));
         let mut history = index.history(id, chosen.at, &whole)?;
-        history.retain(|(run, _)| self.kind.is_none_or(|kind| Kind::of(run).id() == kind));
+        chosen.is_cut = history.len() == MAX_VALUES;
+        let kinds: Vec<Kind> =
+            history.iter().map(|(run, point)| Kind::of(run, &point.setting)).collect();
+        let is_it = |kind: &&Kind| self.kind.is_none_or(|id| kind.id() == id);
+        chosen.kind = kinds.iter().rfind(is_it).cloned();
+        let mut of_values = kinds.iter();
+        history.retain(|_| of_values.next() == chosen.kind.as_ref());
+        chosen.kinds = kinds.into_iter().collect();
+        chosen.title = chosen.title_of(&series, machine);
         let marks = index.marks()?.into_iter().filter(|mark| mark.is_of(machine));
         let days = [self.filter.since_ms, self.filter.until_ms];
         let trend = Trend::of(history, marks.collect(), days);
@@ -136,6 +144,18 @@ impl Choice {
         let [first, last] = [first, last].map(trend::day);
         let n = trend.looks.len();
         format!("no run of this number started{since}{until} (it has {n}, from {first} to {last})")
+    }
+}
+
+impl Chosen {
+    /// Title of the trend of a number on the curve `series`; with its kind, if there are others.
+    fn title_of(&self, series: &SeriesRow, machine: &str) -> String {
+        let setting = self.kind.as_ref().map_or("", |kind| &kind.setting);
+        let [setting, kind] = match &self.kind {
+            Some(kind) if self.kinds.len() > 1 => ["", &format!(", {}", kind.name())],
+            _ => [setting, ""],
+        };
+        format!("{}{kind}, on {machine}", trend::title(series, self.at, setting))
     }
 }
 
@@ -208,6 +228,10 @@ impl TrendsPage {
         step.map(trend::words).unwrap_or_default()
     }
 
+    fn is_kind(&self, kind: &Kind) -> bool {
+        self.chosen.kind.as_ref() == Some(kind)
+    }
+
     fn is_at(&self, place: usize, value: &i64) -> bool {
         self.chosen.at[place] == Some(*value)
     }
@@ -264,6 +288,14 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
                 "launches": look.n_launches,
             })
         };
+        let kind = |kind: &Kind| {
+            json!({
+                "id": kind.id().to_string(),
+                "mpi": kind.mpi,
+                "network": kind.network,
+                "setting": kind.setting,
+            })
+        };
         let step = |step: &Step| {
             json!({
                 "run": trend.looks[step.at].run.id.to_string(),
@@ -276,6 +308,7 @@ pub(super) async fn data(State(site): State<Shared>, Query(fields): Query<Fields
             "series": series.map(answer::curve),
             "x": chosen.at[0],
             "procs": chosen.at[1],
+            "kind": chosen.kind.as_ref().map(kind),
             "runs": trend.shown_looks().iter().map(look).collect::<Vec<_>>(),
             "changes": trend.shown_steps().into_iter().map(step).collect::<Vec<_>>(),
         }))

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use comet_core::definition::Definition;
 use serde::{Deserialize, Serialize};
 
 use super::{CONTIGUOUS, KernelFacts, LAYOUT, Launches, Outcome, Over, Param, Params, Text};
@@ -74,6 +75,14 @@ impl Point {
             Some(Param::Label(layout)) if layout != CONTIGUOUS => format!("{} {layout}", self.id()),
             _ => self.id(),
         }
+    }
+
+    /// The way in which the ranks start each of its samples together, which its key has; `None` where they do
+    /// not, or where none was measured.
+    pub fn sync(&self) -> Option<SampleSync> {
+        let measured = self.measured()?;
+        let definition = Definition::find(&measured.numbers.value.definition)?;
+        definition.starts_together().then_some(measured.plan.sync)
     }
 
     /// The number that the point has for the parameter `name`.

@@ -160,6 +160,13 @@ fn keep_file(database: &mut Database, path: &Path, file: Prepared) -> anyhow::Re
     let n_points: i64 = added.runs.iter().map(|run| run.n_ok).sum();
     let path = terminal::one_line(path.display());
     let n_runs = added.runs.len();
+    if added.is_new && added.n_in_others > 0 {
+        terminal::note(&format!(
+            "{path}: runs that are in another file, too: {} of {n_runs} (each counts once, as the file has it \
+             that arrived last)",
+            added.n_in_others
+        ));
+    }
     let text = format!("{word} {} runs={n_runs} points={n_points} {path}\n", added.blob);
     Ok(terminal::print(&text)?)
 }
