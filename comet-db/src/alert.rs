@@ -187,7 +187,10 @@ fn of_machine(index: &mut Index, name: &str, marks: &[MarkRow]) -> Result<Vec<Al
             }
         }
     }
-    let mut run = |id| index.run(id)?.ok_or_else(|| Error::Unknown("a run is gone".into()));
+    let mut run = |id| {
+        let gone = || Error::Index(format!("the run {id} was removed meanwhile (look again)"));
+        index.run(id)?.ok_or_else(gone)
+    };
     let alert = |((_, id), change): (_, Change<'_>)| {
         Ok(Alert {
             machine: name.to_owned(),

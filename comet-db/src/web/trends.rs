@@ -51,7 +51,7 @@ pub(super) struct Chosen {
     /// The kind of the trend.
     kind: Option<Kind>,
     title: String,
-    /// True if there are earlier values, which were not read.
+    /// True if there may be earlier values, which were not read.
     is_cut: bool,
     trend: Option<Trend>,
     /// The reason why there is no trend.

@@ -234,5 +234,5 @@ fn a_long_history_is_its_latest_values() {
     let runs = data["runs"].as_array().unwrap();
     assert_eq!((runs.len(), &runs[0]["started_at"]), (5000, &"2026-01-01T00:00:10.000Z".into()));
     let page = served.get(&format!("/trends?{query}"), 200);
-    assert!(page.contains("Earlier values than the latest 5000 are left out."));
+    assert!(page.contains("At most the latest 5000 values are read."));
 }
