@@ -50,7 +50,7 @@ fn an_unknown_topic_is_refused_as_in_a_run() {
 }
 
 #[test]
-fn the_pages_are_the_committed_ones() {
+fn the_index_is_the_committed_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels.md");
     let committed = fs::read_to_string(path).unwrap_or_default();
     let is_equal = printed("list --markdown") == committed;

@@ -1,7 +1,7 @@
 //! Header of a kernel's file: the comment at its head, read as sections.
 //!
-//! The documentation of the module, the kernel's page on the terminal and `docs/kernels.md` are this
-//! one text. Above the first heading stands a title; a heading is in bold face at the start of a line:
+//! The documentation of the module and the page of `comet-run help` are this one text. A title stands
+//! above the first heading. A heading is in bold face at the start of a line:
 //!
 //! ```text
 //!   //! Echo: time of one message to another rank, half of a round trip.

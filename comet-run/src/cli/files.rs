@@ -16,7 +16,7 @@ pub(crate) struct ListArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print the pages of all kernels as Markdown
+    /// Print the index of all kernels as Markdown
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
 }

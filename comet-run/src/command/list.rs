@@ -18,7 +18,7 @@ pub(crate) fn list(args: &ListArgs) -> anyhow::Result<u8> {
     let infos = catalogue::infos();
     let text = match args {
         ListArgs { json: true, .. } => json_text(&infos),
-        ListArgs { markdown: true, .. } => page::book(&infos),
+        ListArgs { markdown: true, .. } => page::index(&infos),
         _ => plain_text(&infos),
     };
     terminal::print(&text)?;
