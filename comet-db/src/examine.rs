@@ -271,14 +271,8 @@ fn too_long(text: &str, most: usize) -> Error {
 fn machine(facts: &Run) -> MachineRow {
     let label = |name: &str| facts.labels.get(name).filter(|text| !text.is_empty()).cloned();
     let first = facts.machines.first();
-    let host = first.and_then(|machine| machine.nodes.first());
-    let host = host.or(facts.world.ranks.first().and_then(|entry| entry.node.as_ref()));
     let is_simulated = facts.transport.backend.as_deref() == Some("sim");
-    let simulated = facts.transport.fact("machine").filter(|_| is_simulated);
-    let name = label("machine")
-        .or_else(|| simulated.map(str::to_owned))
-        .or_else(|| host.map(|host| cluster(host).to_owned()))
-        .unwrap_or_else(|| "unknown".into());
+    let name = facts.machine().unwrap_or_else(|| "unknown".into());
     let name = short(&name, MAX_TITLE).to_owned();
     let cpu = first.filter(|_| !is_simulated).and_then(|machine| machine.cpu.model.clone());
     let cpu = cpu.filter(|text| !text.is_empty());
@@ -286,13 +280,6 @@ fn machine(facts: &Run) -> MachineRow {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let id = Id::of("machine", &[&name, &text(&cpu), &text(&site)]);
     MachineRow { id, name, cpu, site }
-}
-
-/// The name of the host `host` without its domain and its number.
-fn cluster(host: &str) -> &str {
-    let name = host.split('.').next().unwrap_or(host);
-    let cluster = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
-    if cluster.is_empty() { name } else { cluster }
 }
 
 /// The network between the ranks of the run `facts`, as far as it says.

@@ -2,6 +2,7 @@
 //! start from.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::launches;
@@ -31,7 +32,31 @@ pub struct RunRecords {
 /// Labels that name a run, the best one first.
 const NAMES: [&str; 2] = ["name", "machine"];
 
+/// Place of a run: times of two places are never pooled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// Name of the transport; empty where the file does not say.
+    pub transport: String,
+    /// Name of the machine, or of the file of a run that names none.
+    pub machine: String,
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {}", self.transport, self.machine)
+    }
+}
+
 impl RunRecords {
+    /// Returns its transport and its machine.
+    pub(crate) fn platform(&self) -> Platform {
+        let run = self.run.as_deref();
+        Platform {
+            transport: run.map_or(String::new(), |run| run.transport.name().into()),
+            machine: run.and_then(Run::machine).unwrap_or_else(|| self.file()),
+        }
+    }
+
     /// The user's name of the run.
     pub fn label(&self) -> Option<String> {
         let labels = &self.run.as_ref()?.labels;

@@ -191,15 +191,19 @@ fn sk_96_questions_are_answered_in_words() {
     folder.run(&format!("{modes} --quiet --out r.jsonl")).success();
     let shown = folder.run("show r.jsonl --questions").success();
     shown
-        .prints("\n# Which mode of a message is the fastest? (over sim)\npingpong_send_recv is the fastest at 8 B, on 2 ranks\n")
+        .prints("\n# Which mode of a message is the fastest? (over sim on dahu-opa)\npingpong_send_recv is the fastest at 8 B, on 2 ranks\n")
         .prints("pingpong_ssend_recv against pingpong_send_recv, on 2 ranks: slower (");
     folder.run("report r.jsonl -o page.html").success();
-    assert!(folder.read("page.html").contains("<h3>Which mode of a message is the fastest?</h3>"));
+    assert!(
+        folder
+            .read("page.html")
+            .contains("<h3>Which mode of a message is the fastest? (over sim on dahu-opa)</h3>")
+    );
     // SK-33
     let layouts = "skampi/pingpong_send_recv --layout vector:8:16,packed:vector:8:16";
     folder.run(&format!("{layouts} --machine dahu-opa -n 2 -s 64 --quiet --out l.jsonl"));
     let shown = folder.run("show l.jsonl --questions").success();
-    shown.prints("\n# Does a datatype beat packing? (over sim)\npingpong_send_recv packed:vector:8:16 against pingpong_send_recv vector:8:16, on 2 ranks: ");
+    shown.prints("\n# Does a datatype beat packing? (over sim on dahu-opa)\npingpong_send_recv packed:vector:8:16 against pingpong_send_recv vector:8:16, on 2 ranks: ");
     folder.run("show r.jsonl --questions --format csv").code(2).notes("--questions goes with");
 }
 

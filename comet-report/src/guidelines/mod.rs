@@ -23,13 +23,13 @@ use sides::{Compared, Sides};
 pub use table::{Bound, GUIDELINES, Guideline, Length, Source, Term};
 use times::{Times, by_world};
 
-use crate::runs::RunRecords;
+use crate::runs::{Platform, RunRecords};
 
 /// The guidelines on one number of ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
-    /// Name of the transport; empty where the file does not say.
-    pub transport: String,
+    /// Transport and machine.
+    pub platform: Platform,
     /// Number of ranks.
     pub n_ranks: u64,
     /// The most launches of any finding.
@@ -84,14 +84,14 @@ impl Holds {
 }
 
 /// Holds the guidelines of `operations`, or all, against the points of `runs`, whose launches count
-/// together where ranks and transport are the same. Excess below `margin`, a share, is of no interest;
+/// together where ranks and platform are the same. Excess below `margin`, a share, is of no interest;
 /// `None`: as in a comparison.
 pub fn judge(runs: &[RunRecords], operations: &[String], margin: Option<f64>) -> Vec<Judgement> {
     let is_wanted = |guideline: &&Guideline| {
         operations.is_empty() || operations.iter().any(|name| name == guideline.operation())
     };
     let wanted: Vec<&'static Guideline> = GUIDELINES.iter().filter(is_wanted).collect();
-    let of_world = |((transport, n_ranks), times): ((String, u64), Times<'_>)| {
+    let of_world = |((platform, n_ranks), times): ((Platform, u64), Times<'_>)| {
         let world = World { runs, times, n_ranks, margin };
         let (mut findings, mut unjudged) = (Vec::new(), Vec::new());
         for guideline in &wanted {
@@ -103,7 +103,7 @@ pub fn judge(runs: &[RunRecords], operations: &[String], margin: Option<f64>) ->
         doubt_chance(&mut findings);
         let n_launches = findings.iter().map(|(of, _)| of.n_launches).max().unwrap_or(0);
         let findings = findings.into_iter().map(|(finding, _)| finding).collect();
-        Judgement { transport, n_ranks, n_launches, findings, unjudged }
+        Judgement { platform, n_ranks, n_launches, findings, unjudged }
     };
     let known: BTreeSet<&str> = wanted.iter().flat_map(|of| of.kernels()).collect();
     let all = by_world(runs, &known).into_iter().map(of_world);

@@ -4,6 +4,8 @@ use comet_stats::compare::{Difference, Launches, MARGIN, Scale, Verdict, margin}
 
 use super::times::Reading;
 
+/// Difference of exact times that is of interest, as a share: a smaller one changes no decision.
+const EXACT_MARGIN: f64 = 0.01;
 /// Exact times that differ by less than this share differ by rounding.
 const ROUNDING: f64 = 1e-9;
 
@@ -67,13 +69,13 @@ impl Sides {
     }
 
     /// Both sides against each other; `None` without a launch. Differences below `of_user`, a share, are of
-    /// no interest; `None`: as in a comparison.
+    /// no interest; `None`: as in a comparison, and 1 % of exact times.
     pub(crate) fn compared(&self, of_user: Option<f64>) -> Option<Compared> {
         let [bound_ns, time_ns] = self.launches.means()?.map(f64::exp);
         let scale =
             Scale { time_ns: bound_ns, clock_ns: self.clock_ns, repetitions: self.repetitions };
         let margin = match of_user {
-            of_user if self.is_exact() => of_user.unwrap_or(0.0),
+            of_user if self.is_exact() => of_user.unwrap_or(EXACT_MARGIN),
             of_user => margin(of_user.unwrap_or(MARGIN), scale),
         };
         let found = self.difference(margin);

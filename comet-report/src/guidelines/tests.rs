@@ -111,7 +111,7 @@ fn launches_that_vary_or_are_few_decide_nothing() {
 }
 
 #[test]
-fn simulated_times_need_no_launches_and_have_no_margin() {
+fn simulated_times_need_no_launches_and_a_violation_exceeds_one_percent() {
     let check = |us: f64, expected: Holds| {
         let mut run = run(0, &[("imb/gather", 8, us), ("imb/allgather", 8, 10.0)]);
         run.points.iter_mut().for_each(|point| point.launches = None);
@@ -123,7 +123,8 @@ fn simulated_times_need_no_launches_and_have_no_margin() {
         judged[0].to_string()
     };
     check(10.0, Holds::Yes);
-    assert!(check(10.001, Holds::No).contains(" 10.010 us, 1.0001 times (exact; "));
+    check(10.099, Holds::Yes);
+    assert!(check(10.2, Holds::No).contains(" us, 1.02 times (exact; "));
     check(9.0, Holds::Yes);
 }
 
@@ -145,5 +146,21 @@ fn sides_that_start_in_different_ways_are_not_held_against_each_other() {
     assert!(
         why.starts_with("imb/gather is measured by D1 completion, ranks start in a window and "),
         "{why}"
+    );
+}
+
+#[test]
+fn machines_are_judged_apart() {
+    let of = |machine: &str, us: f64| {
+        let mut run = run(5, &[("imb/gather", 8, us), ("imb/allgather", 8, 10.0)]);
+        let labels = &mut run.run.as_mut().unwrap().labels;
+        labels.insert("machine".into(), machine.into());
+        run
+    };
+    let judged = judge(&[of("t3e", 20.0), of("sp2", 5.0)], &[], None);
+    let verdicts = judged.iter().map(|of| (&*of.platform.machine, of.violations().count()));
+    assert_eq!(verdicts.collect::<Vec<_>>(), [("t3e", 1), ("sp2", 0)]);
+    assert!(
+        judged[1].to_string().starts_with("# guidelines on 4 ranks over shm on sp2, 5 launches")
     );
 }

@@ -38,7 +38,8 @@ impl Judgement {
     pub fn json(&self) -> Value {
         let unjudged = |(guideline, reason): &(&'static Guideline, String)| json!({ "guideline": guideline.to_string(), "reason": reason });
         json!({
-            "transport": self.transport,
+            "transport": self.platform.transport,
+            "machine": self.platform.machine,
             "ranks": self.n_ranks,
             "launches": self.n_launches,
             "findings": self.findings.iter().map(Finding::json).collect::<Vec<_>>(),
@@ -120,7 +121,7 @@ impl fmt::Display for Judgement {
             "# guidelines on {} over {}, {}: {violated} violated, {hold} hold, {undecided} undecided, \
              {} not judged",
             count(self.n_ranks, "rank"),
-            self.transport,
+            self.platform,
             launches::count(self.n_launches),
             self.unjudged.len()
         )?;

@@ -6,7 +6,7 @@ use comet_core::kernel::ALGORITHM;
 
 use crate::order::grouped;
 use crate::record::{Over, Param, Point, Run, SampleSync};
-use crate::runs::RunRecords;
+use crate::runs::{Platform, RunRecords};
 
 /// Name of the transport's own algorithm, which these are about.
 const NATIVE: &str = "native";
@@ -98,11 +98,11 @@ impl<'a> Times<'a> {
     }
 }
 
-/// The times of the operations `known` in `runs` by transport and number of ranks.
+/// The times of the operations `known` in `runs` by platform and number of ranks.
 pub(crate) fn by_world<'a>(
     runs: &'a [RunRecords],
     known: &BTreeSet<&str>,
-) -> Vec<((String, u64), Times<'a>)> {
+) -> Vec<((Platform, u64), Times<'a>)> {
     // The units of a suite are runs of their own, and count as one.
     let of_suite = |run: &'a RunRecords| {
         let of = run.run.as_ref()?.of_suite.as_ref()?;
@@ -123,11 +123,11 @@ pub(crate) fn by_world<'a>(
     worlds
 }
 
-/// Transport and number of ranks of a reading, its operation and its length.
-type Placed<'a> = ((String, u64), (String, u64, Reading<'a>));
+/// Platform and number of ranks of a reading, its operation and its length.
+type Placed<'a> = ((Platform, u64), (String, u64, Reading<'a>));
 
 fn of_run<'a>(number: usize, run: &'a RunRecords, known: &BTreeSet<&str>) -> Vec<Placed<'a>> {
-    let transport = run.run.as_ref().map_or(String::new(), |run| run.transport.name().into());
+    let platform = run.platform();
     // Some launches of a point do not count: see the launches.
     let keys: BTreeSet<&str> = run.points.iter().map(|point| &*point.key).collect();
     let of_launches = run.launches.iter().filter(|point| keys.contains(&*point.key));
@@ -146,7 +146,7 @@ fn of_run<'a>(number: usize, run: &'a RunRecords, known: &BTreeSet<&str>) -> Vec
         let (n_ranks, length, ns, range_ns) = placed(point).filter(|_| known.contains(&*id))?;
         let launch = (number, point.launch.unwrap_or(0));
         let reading = Reading { launch, ns, range_ns, point, run: run.run.as_deref() };
-        Some(((transport.clone(), n_ranks), (id, length, reading)))
+        Some(((platform.clone(), n_ranks), (id, length, reading)))
     };
     of_launches.chain(alone).filter_map(reading).collect()
 }

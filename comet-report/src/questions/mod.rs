@@ -10,17 +10,19 @@
 //! They are those of SKaMPI (R. Reussner, P. Sanders, J. L. Traff, Scientific Programming 10, 2002,
 //! sections 2 and 6). Verdicts follow the rules of a comparison; both sides are of one launch.
 
+mod across;
 mod table;
 mod words;
 
 use std::collections::BTreeSet;
 
+pub use across::{Orders, across};
 use comet_stats::compare::{FALSE_SHARE, Verdict, adjusted};
 pub use table::QUESTIONS;
 
 use crate::guidelines::sides::{Compared, Sides};
 use crate::guidelines::times::{Times, by_world};
-use crate::runs::RunRecords;
+use crate::runs::{Platform, RunRecords};
 
 /// A question about several ways to do one thing.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,8 +43,8 @@ pub struct Question {
 pub struct Reply {
     /// The question.
     pub question: &'static Question,
-    /// Name of the transport; empty where the file does not say.
-    pub transport: String,
+    /// Transport and machine.
+    pub platform: Platform,
     /// Each way but the first at each number of ranks and length, in the order of the ways.
     cells: Vec<Cell>,
 }
@@ -56,21 +58,21 @@ struct Cell {
     compared: Compared,
 }
 
-/// The replies of `runs`, whose launches count together where ranks and transport are the same.
+/// The replies of `runs`, whose launches count together where ranks and platform are the same.
 pub fn replies(runs: &[RunRecords]) -> Vec<Reply> {
     let known: BTreeSet<&str> = QUESTIONS.iter().flat_map(|of| of.kernels).copied().collect();
     let worlds = by_world(runs, &known);
     let mut replies: Vec<Reply> = Vec::new();
     for question in QUESTIONS {
-        for ((transport, n_ranks), times) in &worlds {
+        for ((platform, n_ranks), times) in &worlds {
             let cells = cells(question, *n_ranks, times);
             let known = replies
                 .iter_mut()
-                .find(|reply| reply.question == question && reply.transport == *transport);
+                .find(|reply| reply.question == question && reply.platform == *platform);
             match known {
                 _ if cells.is_empty() => (),
                 Some(reply) => reply.cells.extend(cells),
-                None => replies.push(Reply { question, transport: transport.clone(), cells }),
+                None => replies.push(Reply { question, platform: platform.clone(), cells }),
             }
         }
     }

@@ -15,9 +15,13 @@ pub const QUESTIONS: &[Question] = &[
             "skampi/pingpong_isend_recv",
             "skampi/pingpong_issend_recv",
             "skampi/pingpong_send_irecv",
-            "skampi/pingpong_sendrecv",
-            "skampi/pingpong_sendrecv_replace",
         ],
+        asks_fastest: true,
+    },
+    Question {
+        id: "exchanges",
+        text: "Which exchange of two messages is the fastest?",
+        kernels: &["skampi/pingpong_sendrecv", "skampi/pingpong_sendrecv_replace"],
         asks_fastest: true,
     },
     Question {

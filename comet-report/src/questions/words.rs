@@ -59,7 +59,7 @@ impl Reply {
 }
 
 /// The name in a kernel's id.
-fn short(id: &str) -> &str {
+pub(super) fn short(id: &str) -> &str {
     id.split_once('/').map_or(id, |(_, name)| name)
 }
 
@@ -157,7 +157,7 @@ fn name(id: &'static str) -> String {
 
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "# {} (over {})", self.question.text, self.transport)?;
+        writeln!(f, "# {} (over {})", self.question.text, self.platform)?;
         self.sentences().iter().try_for_each(|sentence| writeln!(f, "{sentence}"))
     }
 }

@@ -61,6 +61,28 @@ pub struct Run {
     pub of_suite: Option<OfSuite>,
 }
 
+impl Run {
+    /// Returns the name of its machine: the label `machine`, that of the simulated one, or the name of the first
+    /// host without domain and number. `None` if the record has none of these.
+    pub fn machine(&self) -> Option<String> {
+        let label = self.labels.get("machine").filter(|text| !text.is_empty()).cloned();
+        let is_simulated = self.transport.backend.as_deref() == Some("sim");
+        let simulated = self.transport.fact("machine").filter(|_| is_simulated);
+        let host = self.machines.first().and_then(|machine| machine.nodes.first());
+        let host = host.or(self.world.ranks.first().and_then(|entry| entry.node.as_ref()));
+        label
+            .or_else(|| simulated.map(str::to_owned))
+            .or_else(|| host.map(|host| cluster(host).to_owned()))
+    }
+}
+
+/// Returns the name of the host `host` without its domain and its number.
+fn cluster(host: &str) -> &str {
+    let name = host.split('.').next().unwrap_or(host);
+    let cluster = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
+    if cluster.is_empty() { name } else { cluster }
+}
+
 /// The program that measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

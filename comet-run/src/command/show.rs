@@ -11,7 +11,7 @@ use comet_report::glance::glance;
 use comet_report::models::models;
 use comet_report::odd;
 use comet_report::plot::{self, Letters};
-use comet_report::questions::replies;
+use comet_report::questions::{across, replies};
 use comet_report::read::{self, RunSummary, Validation};
 use comet_report::record::{EndStatus, Point, Record};
 use comet_report::report::{self, Options};
@@ -71,7 +71,8 @@ fn print_replies(runs: &[RunRecords]) -> anyhow::Result<()> {
         );
     }
     let texts: String = replies.iter().map(|reply| format!("\n{reply}")).collect();
-    Ok(terminal::print(&texts)?)
+    let orders: String = across(&replies).iter().map(|orders| format!("\n{orders}")).collect();
+    Ok(terminal::print(&(texts + &orders))?)
 }
 
 fn print_plots(runs: &[RunRecords]) -> anyhow::Result<()> {
