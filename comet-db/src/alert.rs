@@ -13,7 +13,7 @@ use crate::id::Id;
 use crate::index::marks::MarkRow;
 use crate::index::{Figure, Filter, Index, Start};
 use crate::rows::{RunRow, SeriesRow};
-use crate::trend::{level, levels_of, once};
+use crate::trend::{at_one_place, level, levels_of, once};
 use crate::{Error, trend};
 
 /// The most values of a history, the latest ones: what a look costs grows with their square.
@@ -135,8 +135,8 @@ pub fn alerts(index: &mut Index) -> Result<Vec<Alert>, Error> {
     Ok(all)
 }
 
-/// Value of a number in one run, in ns.
-type Value<'a> = (&'a Start, f64);
+/// Value of a number in one run, in ns, and the shortest and the longest time of a cache line around it.
+type Value<'a> = (&'a Start, f64, Option<[f64; 2]>);
 /// Length, number of ranks, setting and kind of a number on a curve.
 type Place<'a> = (Option<i64>, Option<i64>, String, &'a Kind);
 
@@ -168,8 +168,8 @@ fn of_machine(index: &mut Index, name: &str, marks: &[MarkRow]) -> Result<Vec<Al
             histories(index.figures(series.id, &filter)?, &runs)
         {
             n_numbers += usize::from(values.len() >= MIN_VALUES);
-            let times: Vec<f64> = values.iter().map(|(_, ns)| *ns).collect();
-            let starts: Vec<i64> = values.iter().map(|(run, _)| run.started_ms).collect();
+            let times: Vec<f64> = values.iter().map(|(_, ns, _)| *ns).collect();
+            let starts: Vec<i64> = values.iter().map(|(run, ..)| run.started_ms).collect();
             for step in levels_of(&times).steps {
                 let kind = Kind { setting: setting.clone(), ..kind.clone() };
                 let change = Change {
@@ -223,14 +223,15 @@ fn histories<'a>(
     runs: &BTreeMap<Id, &'a Start>,
 ) -> BTreeMap<Place<'a>, Vec<Value<'a>>> {
     let mut histories = BTreeMap::<_, Vec<Value<'a>>>::new();
-    for Figure { run, x, procs, setting, launches_ns } in figures {
+    for Figure { run, x, procs, setting, launches_ns, line_ns } in figures {
         if let (Some(run), Some(ns)) = (runs.get(&run), level(&launches_ns)) {
-            histories.entry((x, procs, setting, &run.kind)).or_default().push((*run, ns));
+            histories.entry((x, procs, setting, &run.kind)).or_default().push((*run, ns, line_ns));
         }
     }
     for values in histories.values_mut() {
-        values.sort_by_key(|(run, _)| (run.started_ms, run.id));
-        once(values, |(run, _)| (&run.uuid, run.received_ms, run.id));
+        values.sort_by_key(|(run, ..)| (run.started_ms, run.id));
+        once(values, |(run, ..)| (&run.uuid, run.received_ms, run.id));
+        at_one_place(values, |(.., line_ns)| *line_ns);
         values.drain(..values.len().saturating_sub(WINDOW));
     }
     histories

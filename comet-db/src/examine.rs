@@ -7,6 +7,7 @@ mod excerpt;
 
 use std::collections::BTreeSet;
 
+use comet_report::places::line_of;
 use comet_report::read::{self, Bounds, Problem, ReadError};
 use comet_report::record::{
     AxisFacts, EndStatus, KernelFacts, MESH, Name, Point, RANKS, Run, SampleSync,
@@ -152,7 +153,7 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
     for (place, point) in run.points.iter().enumerate() {
         let curve = curve(point);
         let setting = setting(facts, point);
-        points.push(point_row(point, id, number(place), &curve, setting));
+        points.push(point_row((point, facts), id, number(place), &curve, setting));
         if known.insert(curve.id) {
             series.push(curve);
         }
@@ -385,7 +386,13 @@ fn setting(facts: &Run, point: &Point) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow, setting: String) -> PointRow {
+fn point_row(
+    (point, facts): (&Point, &Run),
+    run: Id,
+    place: i64,
+    series: &SeriesRow,
+    setting: String,
+) -> PointRow {
     let numbers = point.numbers();
     let time = numbers.map(|numbers| &numbers.time_ns);
     let [low_ns, high_ns] = point.interval_ns().map_or([None; 2], |ends| ends.map(Some));
@@ -418,6 +425,7 @@ fn point_row(point: &Point, run: Id, place: i64, series: &SeriesRow, setting: St
         stddev_ns: time.and_then(|time| time.stddev),
         bytes_per_s: numbers.and_then(|numbers| Some(numbers.rate.as_ref()?.bytes_per_s)),
         launches_ns: launches,
+        line_ns: line_of(point, Some(facts)),
     }
 }
 

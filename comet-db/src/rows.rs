@@ -353,6 +353,8 @@ pub struct PointRow {
     pub bytes_per_s: Option<f64>,
     /// Figures of the launches, in time order, separated by blanks; `None` where there was one.
     pub launches_ns: Option<String>,
+    /// The shortest and the longest time of a cache line around it, where the record has them.
+    pub line_ns: Option<[f64; 2]>,
 }
 
 impl PointRow {
@@ -380,7 +382,7 @@ impl Table for PointRow {
         "procs",
         "setting",
         "number_key",
-        "status",
+        "outcome",
         "n",
         "quoted_ns",
         "low_ns",
@@ -396,6 +398,8 @@ impl Table for PointRow {
         "stddev_ns",
         "bytes_per_s",
         "launches_ns",
+        "line_low_ns",
+        "line_high_ns",
     ];
 
     fn values(&self) -> Vec<Value<'_>> {
@@ -423,6 +427,8 @@ impl Table for PointRow {
             self.stddev_ns.into(),
             self.bytes_per_s.into(),
             self.launches_ns.as_ref().into(),
+            self.line_ns.map(|[low, _]| low).into(),
+            self.line_ns.map(|[_, high]| high).into(),
         ]
     }
 
@@ -451,6 +457,7 @@ impl Table for PointRow {
             stddev_ns: row.maybe_real()?,
             bytes_per_s: row.maybe_real()?,
             launches_ns: row.maybe_text()?,
+            line_ns: row.maybe_real()?.zip(row.maybe_real()?).map(<[f64; 2]>::from),
         })
     }
 }

@@ -1,12 +1,14 @@
 //! A number over time: one point of one series in all runs of a machine, and the steps in it.
 //!
 //! A run counts as the median of its launches, because what changes from launch to launch is in no
-//! interval of a single one. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
+//! interval of a single one. Runs whose ranks 0 and 1 exchange a cache line at another speed than most of the latest
+//! ones are left out, as [`comet_report::compare`] does: they are another number. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
 //! of which a part may be shown; marks explain them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use comet_report::places::are_of_latest;
 use comet_report::plot::{Axis, Body, Chart, Figure, Kind, Mark, Quantity, Scale, Trace, Vertex};
 use comet_stats::steps::{self, Levels, Step};
 
@@ -27,6 +29,18 @@ const UNITS: [(&str, i64); 4] =
 /// The most letters of a note in a figure.
 const NOTE: usize = 24;
 
+/// Leaves the `values` that were measured at the place of most of the latest ones, by the times of a cache line, and
+/// returns the number of the others.
+pub(crate) fn at_one_place<T>(
+    values: &mut Vec<T>,
+    line_ns: impl Fn(&T) -> Option<[f64; 2]>,
+) -> usize {
+    let n = values.len();
+    let mut counts = are_of_latest(&values.iter().map(line_ns).collect::<Vec<_>>()).into_iter();
+    values.retain(|_| counts.next().is_some_and(|counts| counts));
+    n - values.len()
+}
+
 /// Figures of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
@@ -38,6 +52,8 @@ pub struct Look {
     pub interval_ns: Option<(f64, f64)>,
     /// Number of launches.
     pub n_launches: usize,
+    /// The shortest and the longest time of a cache line around the point, in ns, where they are known.
+    pub line_ns: Option<[f64; 2]>,
 }
 
 /// A number over time.
@@ -51,6 +67,8 @@ pub struct Trend {
     pub steps: Vec<Step>,
     /// Number of runs that belong to a level; those that follow may belong to a new one.
     n_in_levels: usize,
+    /// Number of runs that are left out, because a cache line took another time.
+    pub n_elsewhere: usize,
     /// Marks of its machine, by their times.
     pub marks: Vec<MarkRow>,
 }
@@ -104,15 +122,17 @@ impl Trend {
             let launches = point.launches();
             let ns = level(&launches)?;
             let interval_ns = point.low_ns.zip(point.high_ns);
-            Some(Look { run, ns, interval_ns, n_launches: launches.len() })
+            let n_launches = launches.len();
+            Some(Look { run, ns, interval_ns, n_launches, line_ns: point.line_ns })
         };
         let mut looks: Vec<Look> = history.into_iter().filter_map(look).collect();
         once(&mut looks, |look| (&look.run.uuid, look.run.received_ms, look.run.id));
+        let n_elsewhere = at_one_place(&mut looks, |look| look.line_ns);
         let times: Vec<f64> = looks.iter().map(|look| look.ns).collect();
         let n_before = |ms| looks.partition_point(|look| look.run.started_ms < ms);
         let [from, to] = [since_ms.map_or(0, n_before), until_ms.map_or(looks.len(), n_before)];
         let Levels { steps, n_values: n_in_levels } = levels_of(&times);
-        Self { shown: from..to.max(from), steps, n_in_levels, looks, marks }
+        Self { shown: from..to.max(from), steps, n_in_levels, n_elsewhere, looks, marks }
     }
 
     /// The mark that explains `step`, if there is one.
@@ -223,11 +243,13 @@ impl Trend {
         let y = Axis { label, quantity: Quantity::TimeNs, scale: Scale::Linear };
         let caption = "Median of the launches of each run, the level between two changes, and the \
                        changes.";
-        let notes = if points.iter().any(|point| point.interval.is_some()) {
-            vec!["Bars are 95 % intervals.".to_owned()]
-        } else {
-            Vec::new()
-        };
+        let bars = points.iter().any(|point| point.interval.is_some());
+        let bars = bars.then(|| "Bars are 95 % intervals.".to_owned());
+        let elsewhere = (self.n_elsewhere > 0).then(|| {
+            let n = self.n_elsewhere;
+            format!("Runs left out, because a cache line took another time: {n}.")
+        });
+        let notes = bars.into_iter().chain(elsewhere).collect();
         let chart = Chart { x, y, series, marks, residuals: Vec::new() };
         let (id, title, caption) = ("trend".into(), title.into(), caption.into());
         Figure { id, number: None, title, caption, notes, body: Body::Chart(chart) }
@@ -351,6 +373,68 @@ mod tests {
         assert_eq!(places, [30.0, 32.5, 35.0]);
         assert_eq!(chart.x.label, "seconds since 1970-01-01 00:01");
         assert_eq!(trend.first_day(), None);
+    }
+
+    /// A year of nights without a change, as times and line times: of a share of them the cores lie together.
+    fn nights(random: &mut oorandom::Rand64, together: f64) -> Vec<(f64, Option<[f64; 2]>)> {
+        let mut around = |middle: f64, deviation: f64| {
+            let normal = (0..12).map(|_| random.rand_float()).sum::<f64>() - 6.0;
+            (middle * (deviation * normal).exp(), random.rand_float())
+        };
+        let night = |_| {
+            let (line_ns, draw) = around(1.0, 0.04);
+            let (times, line_ns) =
+                if draw < together { (0.35, 11.0 * line_ns) } else { (1.0, 104.0 * line_ns) };
+            (around(1000.0 * times, 0.02).0, Some([line_ns, 1.05 * line_ns]))
+        };
+        (0..365).map(night).collect()
+    }
+
+    /// Steps that are seen in the first `n` of `nights`.
+    fn seen(nights: &[(f64, Option<[f64; 2]>)], n: usize) -> Vec<Step> {
+        let mut values = nights[..n].to_vec();
+        at_one_place(&mut values, |(_, line_ns)| *line_ns);
+        levels_of(&values.iter().map(|(ns, _)| *ns).collect::<Vec<_>>()).steps
+    }
+
+    #[test]
+    fn runs_at_another_speed_raise_one_false_alarm_in_a_hundred_years_at_most() {
+        for together in [0.1, 0.5] {
+            let mut random = oorandom::Rand64::new(1);
+            let is_false = |_: &_| {
+                let nights = nights(&mut random, together);
+                (10..nights.len()).step_by(3).any(|n| !seen(&nights, n).is_empty())
+            };
+            let n = (0..100).filter(is_false).count();
+            assert!(n <= 1, "{n} of 100 where a share of {together} is at another speed");
+        }
+    }
+
+    #[test]
+    fn a_tenth_more_is_seen_after_a_week_though_some_runs_are_at_another_speed() {
+        let mut random = oorandom::Rand64::new(2);
+        for at in [30, 100, 300] {
+            let mut nights = nights(&mut random, 0.1);
+            nights[at..].iter_mut().for_each(|(ns, _)| *ns *= 1.1);
+            let found = seen(&nights, at + 8);
+            let [step] = &found[..] else { panic!("{found:?} for a step at {at}") };
+            assert!((1.08..1.12).contains(&(step.after - step.before).exp()), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn runs_at_another_line_time_are_left_out_and_counted() {
+        let mut runs = history(&[["100"; 9], ["35"; 9]].concat());
+        let at_once = Trend::of(runs.clone(), Vec::new(), [None; 2]);
+        assert_eq!((at_once.steps.len(), at_once.n_elsewhere), (1, 0), "without line times");
+        for (_, point) in &mut runs {
+            let ns = if point.launches() == [100.0] { 104.0 } else { 11.0 };
+            point.line_ns = Some([ns, ns]);
+        }
+        let trend = Trend::of(runs, Vec::new(), [None; 2]);
+        assert_eq!((trend.steps.len(), trend.n_elsewhere, trend.looks.len()), (0, 9, 9));
+        let notes = trend.figure("echo").notes;
+        assert_eq!(notes, ["Runs left out, because a cache line took another time: 9."]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ mod order;
 pub mod outside;
 pub mod pairs;
 pub mod placement;
-mod places;
+pub mod places;
 mod plain;
 pub mod plot;
 mod points;

@@ -5,8 +5,10 @@
 
 use comet_core::event::LineTimes;
 
-use crate::record::Point;
+use crate::record::{Point, Run};
 
+/// Number of the latest runs of a history, whose place is that of the history.
+const N_LATEST: usize = 20;
 /// The most places of a machine: each is half as slow again as the one before.
 const MOST: usize = 32;
 
@@ -87,6 +89,30 @@ pub(crate) fn around(ranges: &[[f64; 2]]) -> Option<[f64; 2]> {
     ranges.iter().copied().reduce(both)
 }
 
+/// Returns for each run of a history, in time order, if it was measured at the place that most of the latest 20 runs
+/// have in common. `lines_ns` are the shortest and the longest time of a cache line around each: a run without them
+/// counts.
+pub fn are_of_latest(lines_ns: &[Option<[f64; 2]>]) -> Vec<bool> {
+    let known: Vec<[f64; 2]> = lines_ns.iter().flatten().copied().collect();
+    let mut latest = known[known.len().saturating_sub(N_LATEST)..].to_vec();
+    latest.sort_by(|[a, _], [b, _]| a.total_cmp(b));
+    let place = apart(&known).and_then(|_| Place::fullest(&latest)).and_then(|fullest| {
+        let own: Vec<f64> =
+            latest.iter().filter(|of| fullest.holds(**of)).map(|of| of[0]).collect();
+        comet_stats::median(&own).map(Place::at)
+    });
+    let counts = |line: &Option<[f64; 2]>| place.zip(*line).is_none_or(|(at, of)| at.holds(of));
+    lines_ns.iter().map(counts).collect()
+}
+
+/// Returns the shortest and the longest time of a cache line around `point`, in nanoseconds, or else the one at the
+/// start of its `run`; `None` where the record has neither.
+pub fn line_of(point: &Point, run: Option<&Run>) -> Option<[f64; 2]> {
+    let of_point = point.quality().and_then(|quality| quality.line_ns.as_deref());
+    let of_run = run.and_then(|run| run.line_ns);
+    range(of_point.unwrap_or(of_run.as_slice()))
+}
+
 /// The shortest and the longest time of a cache line around `point`, in nanoseconds, if the record has
 /// them.
 pub(crate) fn line_ns(point: &Point) -> Option<[f64; 2]> {
@@ -115,6 +141,18 @@ mod tests {
         assert_eq!(froms(&[apart, together]), [10.0, 104.0]);
         assert_eq!(froms(&[[11.0, 110.0], apart, apart]), [104.0], "one moved meanwhile");
         assert_eq!(froms(&[[11.0, 110.0]]), [0.0; 0], "none has a figure");
+    }
+
+    #[test]
+    fn a_history_is_at_the_place_of_its_latest_runs() {
+        let line = |ns: f64| Some([ns, 1.1 * ns]);
+        let alike = [line(100.0), None, line(120.0)];
+        assert_eq!(are_of_latest(&alike), [true; 3]);
+        let some_together = [line(100.0), line(11.0), None, line(105.0), Some([11.0, 110.0])];
+        assert_eq!(are_of_latest(&some_together), [true, false, true, true, false]);
+        let moved = [[line(100.0); 30], [line(11.0); 30]].concat();
+        assert_eq!(are_of_latest(&moved).iter().position(|counts| *counts), Some(30));
+        assert!(are_of_latest(&[]).is_empty());
     }
 
     #[test]

@@ -105,6 +105,9 @@ fn rows_that_a_step_of_the_schema_outdates_are_made_anew_whenever_that_is() {
     let to_version_4 = "DROP TABLE outdated; DROP INDEX run_by_subject; \
                         ALTER TABLE run DROP COLUMN subject_id; DROP INDEX run_by_uuid; \
                         ALTER TABLE point DROP COLUMN setting; \
+                        ALTER TABLE point DROP COLUMN line_low_ns; \
+                        ALTER TABLE point DROP COLUMN line_high_ns; \
+                        ALTER TABLE point RENAME COLUMN outcome TO status; \
                         ALTER TABLE point RENAME COLUMN number_key TO key";
     store.batch(to_version_4).unwrap();
     store.set_version(4).unwrap();

@@ -55,6 +55,8 @@ pub struct Figure {
     pub setting: String,
     /// Figures of the launches, in ns.
     pub launches_ns: Vec<f64>,
+    /// The shortest and the longest time of a cache line around it, in ns.
+    pub line_ns: Option<[f64; 2]>,
 }
 
 /// A later run: its id, and its start in milliseconds since 1970.
@@ -164,15 +166,16 @@ impl Index {
         let mut all = filter.condition().on_points();
         all.and("point.series_id = ?", [series.into()]);
         let sql = format!(
-            "SELECT run_id, x, procs, setting, quoted_ns, launches_ns FROM point {} \
-             ORDER BY x NULLS FIRST, procs NULLS FIRST, run_id, place",
+            "SELECT run_id, x, procs, setting, quoted_ns, launches_ns, line_low_ns, line_high_ns \
+             FROM point {} ORDER BY x NULLS FIRST, procs NULLS FIRST, run_id, place",
             all.text()
         );
         let read = |mut row: Row| {
             let (run, x, procs) = (row.id()?, row.maybe_int()?, row.maybe_int()?);
             let (setting, quoted_ns, text) = (row.text()?, row.maybe_real()?, row.maybe_text()?);
             let launches_ns = launches(text.as_deref(), quoted_ns);
-            Ok(Figure { run, x, procs, setting, launches_ns })
+            let line_ns = row.maybe_real()?.zip(row.maybe_real()?).map(<[f64; 2]>::from);
+            Ok(Figure { run, x, procs, setting, launches_ns, line_ns })
         };
         self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
     }

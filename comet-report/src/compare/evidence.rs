@@ -6,7 +6,7 @@ use comet_stats::compare::Launches;
 
 use super::admission::{Admitted, admit};
 use super::{Options, failures};
-use crate::places::range;
+use crate::places::line_of;
 use crate::record::{Clock, Point, Run, Transport};
 use crate::runs::RunRecords;
 
@@ -208,10 +208,7 @@ impl<'a> Launch<'a> {
     /// The shortest and the longest time of a cache line around the point, in nanoseconds; `None`
     /// where the transport does not report it.
     pub(super) fn line_ns(&self) -> Option<[f64; 2]> {
-        let of_point = self.point.quality().and_then(|quality| quality.line_ns.as_deref());
-        let of_run = self.run.and_then(|run| run.line_ns);
-        let lines = of_point.unwrap_or(of_run.as_slice());
-        range(lines)
+        line_of(self.point, self.run)
     }
 
     /// The clock that its times come from.
