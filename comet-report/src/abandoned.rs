@@ -63,7 +63,8 @@ pub fn close_abandoned(mut file: &File, path: &Path, death: &Death) -> Result<()
     let Some(mut run) = last else { return Ok(()) };
     // The launches so far make points, unless the run was about to write them itself.
     let is_new = |point: &Point| run.points.iter().all(|other| other.key != point.key);
-    let new: Vec<Point> = merged(&run.launches).into_iter().filter(is_new).collect();
+    let new: Vec<Point> =
+        merged(run.run.as_deref(), &run.launches).into_iter().filter(is_new).collect();
     let new = new.into_iter().map(|point| point.without_samples());
     let first = run.points.len();
     run.points.extend(new);
@@ -174,8 +175,8 @@ mod tests {
         let records = read_records(&path).unwrap().records;
         let table = fixture::render("table", &records);
         let last = "the run failed: 2 ok, 1 skipped, 0 wrong results, 0 errors, 5.0 s\n\
-                    not usable: 2 of 2 points not known to 5 % (add launches: --over 5min); an early end \
-                    (error); a single launch, from which others differ\n";
+                    unsure: 2 of 2 points without an interval; an early end (error); a single launch, \
+                    from which others differ; start the ranks several times: --launches 5\n";
         assert!(table.ends_with(last), "{table}");
         let junit = fixture::render("junit", &records);
         let error = "<error message=\"failed: error: rank 1 was ended by signal 9\"";

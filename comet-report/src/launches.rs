@@ -21,10 +21,10 @@ use crate::models::models;
 use crate::odd::odd;
 use crate::places::{self, Place};
 use crate::read::{ReadError, parse_records};
-use crate::record::{End, EndStatus, Point, Quality, Record};
+use crate::record::{End, EndStatus, Point, Record, Run};
 use crate::runs::{RunRecords, split};
 use crate::sink::{RecordSink, Stream};
-use crate::verdict::Tally;
+use crate::verdict::{Tally, WANTED, half_width};
 use crate::words;
 
 /// Launches that an interval wants to be worth something, where more were taken and do not count: of
@@ -152,15 +152,12 @@ impl Concluded {
     }
 }
 
-/// Notes whether the interval of `point` is as narrow as `target` wants it.
+/// Notes whether the interval of `point` is as narrow as `target` wants it, or to 5 %.
 fn hold_against(point: &mut Point, target: Option<f64>) {
+    let (half_width, target) = (half_width(point), target.unwrap_or(WANTED));
     let Some(measured) = point.measured_mut() else { return };
-    let half_width = |quality: &Quality| {
-        let interval = quality.interval_ns.as_ref()?;
-        Some((interval.high - interval.low) / 2.0 / measured.numbers.quoted_ns?)
-    };
     if let Some(quality) = &mut measured.quality {
-        quality.converged = half_width(quality).zip(target).map(|(half, target)| half <= target);
+        quality.converged = half_width.map(|half_width| half_width <= target);
     }
 }
 
@@ -197,8 +194,9 @@ fn two_speeds(of_launches: &[Point]) -> Option<Warning> {
     })
 }
 
-/// The points of a run of several launches, in the order in which the first launches measured them.
-pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
+/// The points of the launches of `run`, in the order in which the first launches measured them.
+pub(crate) fn merged(run: Option<&Run>, of_launches: &[Point]) -> Vec<Point> {
+    let is_real = run.is_some_and(|run| !run.clock.is_virtual);
     let mut groups: Vec<Vec<&Point>> = Vec::new();
     let of_launches = agreed::agreed(of_launches);
     let mut known = BTreeMap::new();
@@ -214,7 +212,7 @@ pub(crate) fn merged(of_launches: &[Point]) -> Vec<Point> {
     let lines_ns = of_launches.iter().filter_map(|point| places::line_ns(point));
     let places = Place::all(&lines_ns.collect::<Vec<_>>());
     let numbered = (0..).zip(&groups);
-    numbered.map(|(seq, group)| Point { seq, ..merge::merge(group, &places) }).collect()
+    numbered.map(|(seq, group)| Point { seq, ..merge::merge(group, &places, is_real) }).collect()
 }
 
 /// `records`, in which each run has all points that its launches make, with their samples.
@@ -237,8 +235,12 @@ fn completed_run(mut records: Vec<Record>) -> Vec<Record> {
         _ => None,
     };
     let of_launches: Vec<Point> = records.iter().filter_map(of_launch).collect();
+    let run = records.iter().find_map(|record| match record {
+        Record::Run(run) => Some(&**run),
+        _ => None,
+    });
     let mut merged: BTreeMap<String, Point> =
-        merged(&of_launches).into_iter().map(|point| (point.key.clone(), point)).collect();
+        merged(run, &of_launches).into_iter().map(|point| (point.key.clone(), point)).collect();
     for record in &mut records {
         let Record::Point(point) = record else { continue };
         let found = merged.remove(&point.key);

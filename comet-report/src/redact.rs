@@ -542,7 +542,11 @@ mod tests {
             run.of_suite = Some(of_suite);
             records.insert(0, Record::Unit(Box::new(unit)));
             let Some(Record::End(end)) = records.last_mut() else { panic!("an end comes last") };
-            end.verdict = Some(Verdict { word: Word::NotUsable, reason: "alice on node17".into() });
+            end.verdict = Some(Verdict {
+                word: Word::Wrong,
+                reason: "alice on node17".into(),
+                precision: None,
+            });
         });
         assert!(!found.contains("node17") && !found.contains("alice"), "{found}");
         let unit =

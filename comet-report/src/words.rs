@@ -4,7 +4,7 @@ use comet_core::kernel::AxisKind;
 pub(crate) use comet_core::words::count;
 
 use crate::record::{KernelFacts, Param, RANKS};
-use crate::units::bytes;
+use crate::units::{bytes, significant};
 
 /// The parameter `name` of the kernel `facts` with its value, as the name of a curve.
 pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> String {
@@ -21,6 +21,12 @@ pub(crate) fn parameter(facts: &KernelFacts, name: &str, value: &Param) -> Strin
         AxisKind::Size => count(*number, axis.unit.trim_end_matches('s')),
         _ => plain(),
     }
+}
+
+/// A time in words: `2.4 s`, `12 min`.
+pub(crate) fn period(time_s: f64) -> String {
+    let (value, unit) = if time_s < 600.0 { (time_s, "s") } else { (time_s / 60.0, "min") };
+    format!("{} {unit}", significant(value, 2))
 }
 
 /// The parameter `name` of a model as formulas write it: `r∞`, `n½`, `t₀`.

@@ -129,6 +129,7 @@ fn points_without_numbers_and_launches_are_kept() {
         quoted_ns: numbers.to_vec(),
         slices: vec![1; 3],
         period_s: 1.0,
+        is_of_moment: false,
         variance_between: 0.0,
         variance_within: None,
         speeds: Vec::new(),

@@ -11,7 +11,7 @@ mod warnings;
 
 pub(crate) use links::between_hosts;
 pub use machine::{busy_cpus, last_level_cache_bytes, noise};
-pub(crate) use warnings::{Apart, Disturbances, disturbed, given_up, moved, sharing, stolen};
+pub(crate) use warnings::{Apart, Disturbances, busy, disturbed, given_up, moved, sharing, stolen};
 pub use warnings::{Warning, have_cpu_each, warnings};
 
 use std::collections::BTreeMap;

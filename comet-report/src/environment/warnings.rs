@@ -7,7 +7,7 @@ use comet_core::definition::Definition;
 use comet_core::event::{CoresMoved, WindowGivenUp};
 
 use super::Environment;
-use crate::record::{Event, Level, Noise, Point, Quality, RankEntry};
+use crate::record::{Event, Level, Machine, Noise, Point, Quality, RankEntry};
 use crate::words::count;
 
 /// Clock sources that a program reads without entering the kernel.
@@ -56,7 +56,7 @@ pub fn warnings(environment: &Environment, placements: &[RankEntry]) -> Vec<Warn
         governor(environment),
         turbo(environment),
         clocksource(environment),
-        busy(environment),
+        busy(environment.busy_cpus, &environment.machine),
     ];
     found.into_iter().flatten().collect()
 }
@@ -298,9 +298,10 @@ fn clocksource(environment: &Environment) -> Option<Warning> {
     })
 }
 
-fn busy(environment: &Environment) -> Option<Warning> {
-    let n_busy = environment.busy_cpus?;
-    let threads = environment.machine.cpu.threads?;
+/// Warns if other programs used `n_busy` CPUs of `machine` before the ranks started, and that is much.
+pub(crate) fn busy(n_busy: Option<f64>, machine: &Machine) -> Option<Warning> {
+    let n_busy = n_busy?;
+    let threads = machine.cpu.threads?;
     (n_busy > IDLE_SHARE * threads as f64).then(|| Warning {
         code: "load",
         message: format!("other programs used {n_busy:.1} of {threads} CPUs before the start"),
@@ -311,7 +312,7 @@ fn busy(environment: &Environment) -> Option<Warning> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Cpu, Machine, Settings};
+    use crate::record::{Cpu, Settings};
 
     fn placement(rank: usize, cpus: &str, core: Option<&str>) -> RankEntry {
         RankEntry {

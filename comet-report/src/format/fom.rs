@@ -17,7 +17,7 @@
 //! The lines of a fit are there if its law describes the times: of several segments `t0` is that of
 //! the shortest messages, and `r_inf` that of the longest.
 //! The last line is there when a run has ended; after several it counts all of them, and has the
-//! verdict of the worst (`not-usable` is one word here).
+//! verdict of the worst.
 
 use std::io::{self, Write};
 
@@ -68,8 +68,7 @@ impl Tally {
         let word = if passes { "pass" } else { "fail" };
         let n_points = self.counts.total();
         self.worst = self.worst.max(end.verdict.as_ref().map(|of| of.word));
-        let word_of = |word| Name(word).to_string().replace(' ', "-");
-        let verdict = self.worst.map_or(String::new(), |of| format!(" verdict={}", word_of(of)));
+        let verdict = self.worst.map_or(String::new(), |of| format!(" verdict={}", Name(of)));
         writeln!(
             out,
             "comet.status {word} points={n_points} failed={n_failed} skipped={skipped}{verdict}"
@@ -189,21 +188,21 @@ mod tests {
             text(records).lines().last().unwrap_or_default().replace("comet.status ", "")
         };
         let mut records = fixture::records();
-        assert_eq!(status(&records), "fail points=7 failed=1 skipped=1 verdict=not-usable");
+        assert_eq!(status(&records), "fail points=7 failed=1 skipped=1 verdict=wrong");
         records.retain(|record| {
             !matches!(record, Record::Point(point) if point.status() == PointStatus::CheckFailed)
         });
-        assert_eq!(status(&records), "pass points=6 failed=0 skipped=1 verdict=not-usable");
+        assert_eq!(status(&records), "pass points=6 failed=0 skipped=1 verdict=wrong");
         let twice = [fixture::records(), records.clone()].concat();
         assert_eq!(
             status(&twice),
-            "fail points=13 failed=1 skipped=2 verdict=not-usable",
+            "fail points=13 failed=1 skipped=2 verdict=wrong",
             "of both runs"
         );
         if let Some(Record::End(end)) = records.last_mut() {
             end.status = EndStatus::Partial;
         }
-        assert_eq!(status(&records), "fail points=6 failed=0 skipped=1 verdict=not-usable");
+        assert_eq!(status(&records), "fail points=6 failed=0 skipped=1 verdict=wrong");
         records.pop();
         assert!(!text(&records).contains("comet.status"), "a run without an end has no verdict");
     }

@@ -36,6 +36,7 @@ pub(crate) fn run(n_launches: u32, times: &[(&str, u64, f64)]) -> RunRecords {
             quoted_ns: Vec::new(),
             slices: Vec::new(),
             period_s: 0.0,
+            is_of_moment: false,
             variance_between: 0.0,
             variance_within: None,
             speeds: Vec::new(),

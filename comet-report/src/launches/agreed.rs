@@ -123,7 +123,7 @@ mod tests {
         let all = [(1, StartSync::Window), (2, StartSync::Barrier)];
         let all = all.map(|(number, sync)| barrier(number, sync));
         let concluded = |points: &[Point]| {
-            let points = crate::launches::merged(points);
+            let points = crate::launches::merged(None, points);
             let after_barrier = after_barrier(points.iter());
             let tail = points.into_iter().map(|point| Record::Point(Box::new(point))).collect();
             Concluded { head: Vec::new(), tail, after_barrier }

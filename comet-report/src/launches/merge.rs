@@ -5,7 +5,7 @@ use std::num::Saturating;
 use std::ops::Add;
 
 use comet_core::event::LineTimes;
-use comet_stats::{Interval, median};
+use comet_stats::{Diagnosis, Interval, median};
 
 use crate::places::{self, Place};
 use crate::points;
@@ -14,12 +14,15 @@ use crate::record::{
     Samples, Speed, Summary,
 };
 
+/// The least period, in seconds, over which intervals of launches hold what the machine does.
+const LEAST_PERIOD_S: f64 = 15.0;
+
 /// One launch of a point.
 type OfLaunch<'a> = (&'a Point, &'a Measured);
 
 /// One point of what each launch found for it at the first of `places` that has any, or at all; of a
-/// failure, if there was one.
-pub(super) fn merge(of_launches: &[&Point], places: &[Place]) -> Point {
+/// failure, if there was one. The launches of a machine that `is_real` have a period.
+pub(super) fn merge(of_launches: &[&Point], places: &[Place], is_real: bool) -> Point {
     let is_failure = |point: &&&Point| {
         point.failure().is_some_and(|failure| failure.status != PointStatus::Skipped)
     };
@@ -40,7 +43,7 @@ pub(super) fn merge(of_launches: &[&Point], places: &[Place]) -> Point {
         launch: None,
         t_rel_s: last.t_rel_s,
         figures: figures(&points),
-        launches: launches(&points, &all, speeds),
+        launches: launches(&points, &all, speeds, is_real),
         outcome: Outcome::Measured(Box::new(numbers(&all))),
         ..points[0].clone()
     }
@@ -87,13 +90,20 @@ fn interval(all: &[&Measured]) -> Option<Interval> {
 }
 
 /// The figures of the launches and their variances; `None` without a figure in each.
-fn launches(points: &[&Point], all: &[&Measured], speeds: Vec<Speed>) -> Option<Launches> {
+fn launches(
+    points: &[&Point],
+    all: &[&Measured],
+    speeds: Vec<Speed>,
+    is_real: bool,
+) -> Option<Launches> {
+    let period_s = points.last()?.t_rel_s - points.first()?.t_rel_s;
     let quoted_ns: Vec<f64> = all.iter().map(|of| of.numbers.quoted_ns).collect::<Option<_>>()?;
     let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
     Some(Launches {
         variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
         slices: all.iter().map(|of| slices(of)).collect(),
-        period_s: points.last()?.t_rel_s - points.first()?.t_rel_s,
+        period_s,
+        is_of_moment: is_real && period_s < LEAST_PERIOD_S,
         variance_within: within.map(|squares| squares.iter().sum::<f64>() / squares.len() as f64),
         quoted_ns,
         speeds,
@@ -223,6 +233,7 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         indices.collect::<Vec<_>>()
     };
     let invalid = of_each.iter().zip(starts).flat_map(later).collect();
+    let levels = Diagnosis::of(&quoted_ns(all).into_iter().map(|ns| [ns]).collect::<Vec<_>>());
     Some(Quality {
         slice_medians_ns: of_each.iter().flat_map(|q| &q.slice_medians_ns).copied().collect(),
         slice_lengths: of_each.iter().flat_map(|q| &q.slice_lengths).copied().collect(),
@@ -236,10 +247,10 @@ fn quality(all: &[&Measured], interval: Option<Interval>) -> Option<Quality> {
         start_skew_ns: summaries(|q| q.start_skew_ns.as_ref()),
         autocorrelation_samples: None,
         regime_ratio: None,
-        lag1_correlation: None,
+        lag1_correlation: levels.lag1,
         has_regimes: any(|q| q.has_regimes),
-        drifts: any(|q| q.drifts),
-        is_bimodal: any(|q| Some(q.is_bimodal)) == Some(true),
+        drifts: any(|q| q.drifts).or(levels.lag1.map(|_| levels.drifts())),
+        is_bimodal: levels.is_bimodal || any(|q| Some(q.is_bimodal)) == Some(true),
         n_mild_outliers: total(of_each.iter().map(|of| of.n_mild_outliers)),
         n_severe_outliers: total(of_each.iter().map(|of| of.n_severe_outliers)),
         involuntary_switches: sum(|q| q.involuntary_switches),

@@ -3,7 +3,7 @@
 use super::*;
 use comet_stats::Interval;
 
-use crate::record::{Outcome, PointStatus, Quote};
+use crate::record::{Launches, Outcome, PointStatus, Quote};
 use crate::{fixture, points};
 
 /// An echo of `length_bytes` as the launch `number` found it: all times are `factor` times those
@@ -45,7 +45,7 @@ fn counts_beyond_all_numbers_are_the_largest() {
         (quality.n_mild_outliers, quality.n_severe_outliers) = (usize::MAX, usize::MAX);
         (quality.disturbed_slices, quality.page_faults) = (Some(u32::MAX), Some(u64::MAX));
     }
-    let found = merged(&all);
+    let found = merged(None, &all);
     let measured = found[0].measured().unwrap();
     assert_eq!((measured.reps.n, measured.reps.rounds), (usize::MAX, u32::MAX));
     let quality = measured.quality.as_ref().unwrap();
@@ -58,7 +58,7 @@ fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances(
     let all: Vec<Point> =
         all.iter().map(|(number, factor)| of_launch(*number, 8, *factor)).collect();
     let first_ns = all[0].quoted_ns().unwrap();
-    let found = merged(&all);
+    let found = merged(None, &all);
     assert_eq!(found.len(), 1);
     let (point, measured) = (&found[0], found[0].measured().unwrap());
     assert_eq!((point.launch, &point.key), (None, &all[0].key));
@@ -87,7 +87,7 @@ fn a_least_value_has_the_interval_of_its_launches_and_its_median_none() {
         point
     };
     let all = [(1, 1.0), (2, 1.2), (3, 0.9)].map(|(number, factor)| least(number, factor));
-    let found = merged(&all).remove(0);
+    let found = merged(None, &all).remove(0);
     let quoted_ns: Vec<f64> = all.iter().filter_map(Point::quoted_ns).collect();
     let interval = Interval::of_launches(&quoted_ns).unwrap();
     assert_eq!(found.interval_ns(), Some([interval.low, interval.high]));
@@ -117,7 +117,7 @@ fn launches_at_two_times_of_a_line_are_two_figures_and_all_points_are_of_one() {
     // One has no launch at the place of the others, and its own figure.
     let all: Vec<Point> =
         of_length(8).chain(of_length(16)).chain([launch(32, 1, together)]).collect();
-    let found = merged(&all);
+    let found = merged(None, &all);
     let first_ns = of_launch(1, 8, 1.0).quoted_ns().unwrap();
     for point in &found[..2] {
         let launches = point.launches.as_ref().unwrap();
@@ -144,7 +144,7 @@ fn intervals_hold_as_many_operations_as_those_of_the_first_launch() {
     let measured = all[1].measured_mut().unwrap();
     measured.reps.inner *= 2;
     measured.samples.as_mut().unwrap().data.iter_mut().for_each(|ns| *ns *= 2);
-    let merged = merged(&all).remove(0);
+    let merged = merged(None, &all).remove(0);
     let found = &merged.measured().unwrap().samples.as_ref().unwrap().data;
     let own = all[0].measured().unwrap().samples.as_ref().unwrap();
     assert_eq!(found[..own.shape[1]], found[own.shape[1]..2 * own.shape[1]]);
@@ -160,7 +160,7 @@ fn a_failure_in_one_launch_is_that_of_the_point() {
         message: "rank 1: byte 3".into(),
     };
     broken.outcome = Outcome::Failed(failure.clone());
-    let found = merged(&[of_launch(1, 8, 1.0), broken, of_launch(1, 9, 1.0)]);
+    let found = merged(None, &[of_launch(1, 8, 1.0), broken, of_launch(1, 9, 1.0)]);
     assert_eq!(found.iter().map(Point::status).collect::<Vec<_>>().len(), 2);
     assert_eq!(found[0].failure(), Some(&failure));
     assert_eq!((found[1].status(), found[1].seq), (PointStatus::Ok, 1));
@@ -225,8 +225,41 @@ fn rates_of_launches_are_those_of_the_median_launch() {
         point
     };
     let all: Vec<Point> = [(1, 1.0), (2, 2.0), (3, 4.0)].into_iter().map(of_launch).collect();
-    let point = merged(&all).remove(0);
+    let point = merged(None, &all).remove(0);
     // Parts of 1000 bytes in 1 us, 2 us and 4 us.
     let found: Vec<_> = point.rates().iter().map(|rate| (rate.per_op, rate.value)).collect();
     assert_eq!(found, [(4000.0, Some(2e9)), (3000.0, Some(1.5e9))]);
+}
+
+#[test]
+fn launches_at_two_levels_are_named_and_those_that_scatter_are_not() {
+    let found = |factors: [f64; 8]| {
+        let launches = (1..).zip(factors);
+        let all: Vec<Point> = launches.map(|(number, of)| of_launch(number, 8, of)).collect();
+        let quality = merged(None, &all).remove(0).quality().cloned().unwrap();
+        (quality.is_bimodal, quality.drifts)
+    };
+    assert_eq!(found([1.0, 1.2, 1.01, 1.21, 1.0, 1.2, 1.01, 1.2]), (true, Some(false)));
+    assert_eq!(found([1.0, 1.02, 1.04, 1.06, 1.08, 1.1, 1.12, 1.14]), (false, Some(true)));
+    assert_eq!(found([1.03, 1.0, 1.02, 1.01, 1.0, 1.02, 1.03, 1.0]), (false, Some(false)));
+}
+
+#[test]
+fn launches_within_seconds_are_of_this_moment_and_those_of_a_simulation_never() {
+    let run = |is_virtual: bool| {
+        let Some(Record::Run(mut run)) = fixture::records().into_iter().next() else {
+            panic!("a run comes first")
+        };
+        run.clock.is_virtual = is_virtual;
+        run
+    };
+    let is_of_moment = |run: &Run, last_s: u32| {
+        let all = [1, last_s].map(|number| of_launch(number, 8, 1.0));
+        let found = merged(Some(run), &all).remove(0).launches.unwrap();
+        (found.is_of_moment, Launches::words([&found].into_iter()).unwrap())
+    };
+    let real = run(false);
+    assert_eq!(is_of_moment(&real, 3), (true, "2 launches in 2 s, of this moment".into()));
+    assert_eq!(is_of_moment(&real, 25), (false, "2 launches in 24 s".into()));
+    assert_eq!(is_of_moment(&run(true), 3), (false, "2 launches in 2 s".into()));
 }

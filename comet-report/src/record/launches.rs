@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Interval;
 use crate::launches::count;
-use crate::units::significant;
+use crate::words::period;
 
 /// Launches of which the numbers of a point are: its interval holds from one to the next.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,8 +14,12 @@ pub struct Launches {
     pub quoted_ns: Vec<f64>,
     /// Number of slices of each.
     pub slices: Vec<usize>,
-    /// Seconds from the end of the case in the first to that in the last.
+    /// Seconds from the end of the case in the first launch to its end in the last.
     pub period_s: f64,
+    /// True if a period of under 15 s makes the interval one of this moment: machines change their
+    /// speed more slowly. Absent if false, as in simulations. Since minor version 13.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_moment: bool,
     /// Variance of the logarithms of their figures.
     pub variance_between: f64,
     /// Variance that the slices of a launch give the logarithm of its figure, in the mean; `null`
@@ -56,26 +60,18 @@ impl Launches {
         self.speeds.iter().filter(differs)
     }
 
-    /// Their number and period: `3 launches in 2.4 s`; of `several` points with different numbers the
-    /// fewest and the most, and the longest period: `3 to 5 launches in up to 2.4 s`.
+    /// Number and period of `several` points' launches: `3 to 5 launches in up to 2.4 s`, and
+    /// `of this moment` where that is short.
     pub(crate) fn words<'a>(several: impl Iterator<Item = &'a Self> + Clone) -> Option<String> {
         let numbers = several.clone().map(|launches| launches.slices.len());
         let (least, most) = (numbers.clone().min()?, numbers.max()?);
-        let longest = several.max_by(|a, b| a.period_s.total_cmp(&b.period_s))?.period();
+        let moment =
+            if several.clone().any(|of| of.is_of_moment) { ", of this moment" } else { "" };
+        let longest = several.map(|of| of.period_s).max_by(f64::total_cmp).map(period)?;
         Some(if least == most {
-            format!("{} in {longest}", count(most))
+            format!("{} in {longest}{moment}", count(most))
         } else {
-            format!("{least} to {} in up to {longest}", count(most))
+            format!("{least} to {} in up to {longest}{moment}", count(most))
         })
-    }
-
-    /// The period in words: `2.4 s`.
-    pub(crate) fn period(&self) -> String {
-        let (value, unit) = if self.period_s < 600.0 {
-            (self.period_s, "s")
-        } else {
-            (self.period_s / 60.0, "min")
-        };
-        format!("{} {unit}", significant(value, 2))
     }
 }

@@ -38,7 +38,7 @@ pub const SCHEMA: &str = "comet.record/1";
 /// JSON Schema 2020-12 of one line of a result file; `COMET_BLESS=1` and the tests rewrite it.
 pub const JSON_SCHEMA: &str = include_str!("../../schema/comet.record-1.schema.json");
 /// Minor version of the format; each new optional field raises it.
-pub const SCHEMA_MINOR: u32 = 12;
+pub const SCHEMA_MINOR: u32 = 13;
 
 /// Text of a point: one that the program itself has is not copied.
 pub(crate) type Text = std::borrow::Cow<'static, str>;
@@ -159,13 +159,30 @@ pub struct Answer {
 }
 
 /// Verdict on a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// Use that can be made of its numbers.
     pub word: Word,
-    /// Reasons, the main ones first, in words.
+    /// Precision, disturbances and a remedy, in words.
     pub reason: String,
+    /// The precision that was reached; absent where nothing was measured. Since minor version 13.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
+}
+
+/// Precision of the points of a run: half widths of their 95 % intervals, relative to their figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Precision {
+    /// Half width that half of the points keep to; `null` if more of them have no interval.
+    pub half: Option<f64>,
+    /// Half width that nine of ten points keep to; `null` if more of them have no interval.
+    pub nine_of_ten: Option<f64>,
+    /// Number of launches, of the point that has the fewest.
+    pub launches: usize,
+    /// Seconds from the first launch to the last; `null` for one launch, and in simulation.
+    pub period_s: Option<f64>,
 }
 
 impl fmt::Display for Verdict {
@@ -179,13 +196,16 @@ impl fmt::Display for Verdict {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Word {
-    /// They can be quoted, with their intervals.
+    /// Nine of ten points are known as well as wanted, and nothing disturbed them.
     Quotable,
-    /// They show an order of magnitude.
-    Indicative,
-    /// They show nothing.
-    #[serde(rename = "not usable")]
-    NotUsable,
+    /// They are known less well, or something disturbed them.
+    #[serde(alias = "indicative")]
+    Rough,
+    /// A tenth of them is not known to 25 %, or cores moved.
+    #[serde(alias = "not usable")]
+    Unsure,
+    /// Data arrived wrong or is missing, or ranks shared CPUs.
+    Wrong,
 }
 
 /// Status of a run at its end.

@@ -120,8 +120,9 @@ fn oddities(run: &RunRecords) -> Html {
 fn icon(word: Word) -> &'static str {
     match word {
         Word::Quotable => "✓",
-        Word::Indicative => "≈",
-        Word::NotUsable => "✗",
+        Word::Rough => "≈",
+        Word::Unsure => "?",
+        Word::Wrong => "✗",
     }
 }
 
@@ -146,8 +147,8 @@ fn ending(run: &RunRecords) -> String {
 fn level(run: &RunRecords, found: Option<&Verdict>) -> &'static str {
     match found.map(|found| found.word) {
         Some(Word::Quotable) => "good",
-        Some(Word::Indicative) => "warn",
-        Some(Word::NotUsable) => "bad",
+        Some(Word::Rough | Word::Unsure) => "warn",
+        Some(Word::Wrong) => "bad",
         None if is_complete(run) => "good",
         None => "warn",
     }

@@ -228,11 +228,9 @@ fn intervals<'a>(_: &Content<'_>, points: &[&'a Point]) -> String {
 
 /// Intervals of several launches, with their number and period.
 fn from_launch_to_launch(all: &[(&Launches, &String)]) -> Option<String> {
-    let n = range(all.iter().map(|(launches, _)| launches.slices.len()))?;
-    let longest = all.iter().map(|(of, _)| *of).max_by(|a, b| a.period_s.total_cmp(&b.period_s))?;
+    let words = Launches::words(all.iter().map(|(launches, _)| *launches))?;
     let methods = list(all.iter().map(|(_, method)| (*method).clone()));
-    let period = longest.period();
-    Some(format!("from one launch to the next, {n} launches in at most {period} ({methods})"))
+    Some(format!("from one launch to the next, {words} ({methods})"))
 }
 
 /// The setting `name` of the first run, where it is the same for all.

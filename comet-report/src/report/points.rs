@@ -85,8 +85,7 @@ fn spread(point: &Point) -> Option<String> {
 /// Number of the launches of the interval, and the time from the first to the last.
 fn launches(point: &Point) -> Option<String> {
     let of_one = || point.measured().map(|_| "this launch".to_owned());
-    let in_words = |of: &Launches| format!("{} in {}", of.slices.len(), of.period());
-    point.launches.as_ref().map(in_words).or_else(of_one)
+    Launches::words(point.launches.iter()).or_else(of_one)
 }
 
 fn flags(point: &Point) -> String {

@@ -48,7 +48,7 @@ fn a_run_makes_a_page_with_all_of_its_parts() {
             "time (t_quoted_ns of the CSV) is the one that the kernel is known by, for most the median \
              of slice medians",
             "<td>the median of slice medians<td>",
-            "run 00000000-0000-7000-8000-000000000001, comet.record/1.12",
+            "run 00000000-0000-7000-8000-000000000001, comet.record/1.13",
         ],
     );
     for id in ["figures", "laws", "points", "left-out", "environment", "method"] {
@@ -188,7 +188,7 @@ fn a_killed_run_says_so() {
     );
     runs[0].points.retain(|point| point.numbers().is_some());
     // What was measured before has intervals of a single launch.
-    check_holds(&page_of(&runs), &["verdict bad", "✗ not usable</strong>: ", "; no end; "]);
+    check_holds(&page_of(&runs), &["verdict warn", "? unsure</strong>: ", "; no end; "]);
 }
 
 #[test]

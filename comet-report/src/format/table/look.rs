@@ -40,8 +40,8 @@ impl Look {
     pub(super) fn verdict(self, verdict: &Verdict) -> String {
         let color = match verdict.word {
             Word::Quotable => AnsiColor::Green,
-            Word::Indicative => AnsiColor::Yellow,
-            Word::NotUsable => AnsiColor::Red,
+            Word::Rough | Word::Unsure => AnsiColor::Yellow,
+            Word::Wrong => AnsiColor::Red,
         };
         format!("{}: {}", self.colored(color, Name(verdict.word)), verdict.reason)
     }

@@ -24,6 +24,7 @@ fn another_speed_is_told_where_it_differs() {
             quoted_ns: vec![150.0; 4],
             slices: vec![2; 4],
             period_s: 2.0,
+            is_of_moment: false,
             variance_between: 0.0,
             variance_within: None,
             speeds: vec![own, speed(other_ns, [11.0, 12.0], 1)],
@@ -75,7 +76,7 @@ fn rows_fit_into_a_terminal_and_keep_the_figure_to_quote() {
 #[test]
 fn marks_errors_and_the_verdict_have_colours_where_the_terminal_shows_them() {
     let text = table(Look { width: None, has_color: true });
-    assert!(text.contains("\x1b[31mnot usable\x1b[0m: 1 case with wrong data"), "{text}");
+    assert!(text.contains("\x1b[31mwrong\x1b[0m: 1 case with wrong data"), "{text}");
     assert!(text.contains("\x1b[31m# "), "{text}");
     let plain: String = text.replace("\x1b[31m", "").replace("\x1b[33m", "").replace("\x1b[0m", "");
     assert_eq!(plain, table(Look::default()));
