@@ -47,7 +47,7 @@ pub(crate) struct Launches {
     /// The most, where intervals are not as narrow as the user wants them.
     most: u32,
     /// Time from the start of the first to that of the last.
-    over: Option<Duration>,
+    pub(crate) over: Duration,
     /// Half width of an interval that the user wants, relative to its figure.
     pub(crate) target: Option<f64>,
     /// Time after which no further one is started.
@@ -58,6 +58,9 @@ pub(crate) struct Launches {
 
 /// The most launches for an interval that is wanted, in multiples of those without.
 const MOST: u32 = 4;
+/// Time from the start of a launch to that of the next, unless the user wants another: 12 launches
+/// lie in 24 s, whose intervals hold what the machine does, and not only what it does at a moment.
+const PACE: Duration = Duration::from_millis(2182);
 /// Time from the start of the ranks to their first case, and from their last to their end.
 const START: Duration = Duration::from_millis(100);
 /// Time from one look for a signal to the next, between two launches.
@@ -75,29 +78,42 @@ impl Launches {
     ) -> anyhow::Result<Self> {
         let is_joined = matches!(origin, Origin::Outside { .. });
         let asked = args.effort.launches;
-        if let Some(n) = asked.filter(|n| *n > 1 && is_joined) {
+        let several = asked.filter(|n| *n > 1).map(|n| (format!("--launches {n}"), n));
+        let several = several.or(args.effort.over.map(|_| ("--over".into(), 5)));
+        if let Some((option, n)) = several.filter(|_| is_joined) {
             return Err(exit::usage(format!(
-                "--launches {n} is for ranks that comet-run starts, these were started once \
-                 (start the whole job {n} times: comet-run launches -n {n} -- COMMAND)"
+                "{option} is for ranks that comet-run starts, these were started once (start the \
+                 whole job {n} times: comet-run launches -n {n} -- COMMAND)"
             )));
         }
         let is_counted = settings.samples.is_some() || settings.repetitions.is_some();
         let is_single = is_joined || is_counted || settings.rules != Rules::Comet;
         let by_default = match args.cases.profile {
             _ if is_single => 1,
-            Profile::Quick => 3,
+            Profile::Quick => 5,
             Profile::Standard => 12,
             Profile::Full => 20,
         };
         let n = asked.unwrap_or(by_default);
         let budget = settings.run_budget_ns.map(Duration::from_nanos);
         let fills_time = args.effort.time.is_some();
-        Ok(Self { budget, fills_time, ..Self::new(n, args.effort.over, args.method.target) })
+        // A moment of a simulated machine is as good as another.
+        let is_quick = args.cases.profile == Profile::Quick || fills_time;
+        let is_spread = matches!(origin, Origin::Here { .. }) && !is_quick;
+        let pace = if is_spread { PACE } else { Duration::ZERO };
+        let pace = budget.map_or(pace, |budget| pace.min(budget / (2 * n)));
+        let over = args.effort.over.unwrap_or(pace * (n - 1));
+        Ok(Self { budget, fills_time, ..Self::new(n, over, args.method.target) })
+    }
+
+    /// `n` launches of whole jobs, spread `over` a time, or at the default pace.
+    pub(crate) fn of_jobs(n: u32, over: Option<Duration>, target_percent: Option<f64>) -> Self {
+        Self::new(n, over.unwrap_or(PACE * (n - 1)), target_percent)
     }
 
     /// `n` launches, spread `over` a time, and up to four times as many for intervals of
     /// `target_percent`.
-    pub(crate) fn new(n: u32, over: Option<Duration>, target_percent: Option<f64>) -> Self {
+    fn new(n: u32, over: Duration, target_percent: Option<f64>) -> Self {
         let target = target_percent.map(|percent| percent / 100.0);
         let most = if target.is_some() { MOST * n } else { n };
         Self { n, most, over, target, budget: None, fills_time: false }
@@ -146,7 +162,7 @@ impl Launches {
             return Some(cases);
         }
         let last = START + of_launch(&self.share(settings, self.n, Duration::ZERO))?;
-        Some((cases + START * self.n).max(self.over.unwrap_or_default() + last))
+        Some((cases + START * self.n).max(self.over + last))
     }
 
     /// About the time of a run of `plan`; `None` if that is not known.
@@ -215,7 +231,7 @@ impl Launches {
     /// Time from the start of the first launch to that of the launch after `number`.
     fn start_after(&self, number: u32) -> Duration {
         let n_gaps = self.n.saturating_sub(1).max(1);
-        self.over.map_or(Duration::ZERO, |over| over / n_gaps * number.min(n_gaps))
+        self.over / n_gaps * number.min(n_gaps)
     }
 }
 
@@ -372,6 +388,18 @@ mod tests {
     }
 
     #[test]
+    fn ranks_of_a_launcher_are_not_started_several_times() {
+        let line = ["comet-run", "echo", "--over", "24s"];
+        let args = Cli::try_parse_from(line).expect("a valid line").run.plan;
+        let origin = Origin::Outside { launcher: Some("mpirun"), n_ranks: Some(2) };
+        let settings = crate::prepare::settings(&args, &origin);
+        let found = Launches::of(&args, &settings, &origin).unwrap_err().to_string();
+        let expected = "--over is for ranks that comet-run starts, these were started once (start the \
+                        whole job 5 times: comet-run launches -n 5 -- COMMAND)";
+        assert_eq!(found, expected);
+    }
+
+    #[test]
     fn each_launch_has_its_share_of_slices_and_time() {
         let check = |line: &str, expected: (u32, u32, u32), budget_ms: u64| {
             let (launches, all) = launches(line);
@@ -380,7 +408,7 @@ mod tests {
             assert_eq!(of.case_budget_ns.div_ceil(1_000_000), budget_ms, "{line}");
             assert!(of.shuffles_first && of.case_budget_ns > 0 && of.slices.max_samples > 0);
         };
-        check("--profile quick", (3, 1, 1), 7);
+        check("--profile quick", (5, 1, 1), 4);
         check("", (12, 1, 1), 17);
         check("--profile full", (20, 1, 1), 100);
         check("--profile quick --launches 1000", (1000, 1, 1), 1);
@@ -420,9 +448,11 @@ mod tests {
             assert_eq!(launches.time(&all, |_| None), None);
         };
         check("--launches 1", 200, "1 launch");
-        check("", 1400, "12 launches");
+        check("", 24_118, "12 launches");
+        check("--profile quick", 520, "5 launches");
+        check("--budget 2s", 2400, "12 launches");
         check("--over 10s", 10_116, "12 launches");
         check("--over 10ms", 1400, "12 launches");
-        check("--target 2", 1400, "12 launches (up to 48 to meet --target)");
+        check("--target 2", 24_118, "12 launches (up to 48 to meet --target)");
     }
 }

@@ -180,10 +180,10 @@ pub(crate) struct EffortArgs {
     /// Time after which no further case is started
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) budget: Option<Duration>,
-    /// Number of times that the ranks are started; the samples of each case are spread over them [default: 3, 12 or 20, by profile; 1 under mpirun or srun, with --samples or other rules, and without noise]
+    /// Number of times that the ranks are started; the samples of each case are spread over them [default: 5, 12 or 20, by profile; 1 under mpirun or srun, with --samples or other rules, and without noise]
     #[arg(long, env = "COMET_LAUNCHES", hide_env_values = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), hide_short_help = true)]
     pub(crate) launches: Option<u32>,
-    /// Time from the start of the first launch to that of the last
+    /// Time from the start of the first launch to the start of the last [default: 2.2 s for each gap; none with quick and with --time]
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time, hide_short_help = true)]
     pub(crate) over: Option<Duration>,
 }
@@ -235,7 +235,7 @@ pub(crate) struct LaunchesArgs {
     /// Number of launches
     #[arg(short = 'n', long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) launches: u32,
-    /// Time from the start of the first launch to that of the last
+    /// Time from the start of the first launch to the start of the last [default: 2.2 s for each gap]
     #[arg(long, value_name = "TIME", value_parser = parse_positive_time)]
     pub(crate) over: Option<Duration>,
     /// Half width of the 95 % confidence interval of each figure, in percent; launches are added until it is met, up to four times as many
@@ -338,7 +338,7 @@ pub(crate) struct GuidelinesArgs {
     /// Command that starts the ranks, once for each launch; {comet} in it stands for the command of a rank, which follows it otherwise (mpirun -n 4)
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["WorldArgs", "label"])]
     pub(crate) launch: Option<String>,
-    /// Number of launches [default: 3, 12 or 20, by profile; 5 with --launch; 1 under mpirun or srun]
+    /// Number of launches [default: 5, 12 or 20, by profile; 5 with --launch; 1 under mpirun or srun]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) launches: Option<u32>,
     /// Time limit of a launch by --launch; then all of its processes are killed

@@ -51,10 +51,13 @@ pub(super) fn take(
     let kept = file.as_ref().filter(|file| file.is_regular());
     let beside = kept.map_or_else(|| default_path(&id, started_at), |file| file.path().into());
     let signals = Signals::catch().context("cannot catch signals")?;
-    let plan = Launches::new(args.launches, args.over, args.target);
-    let over_s = args.over.map(|time| time.as_secs_f64());
-    let config: BTreeMap<String, Value> =
-        [("launches".into(), json!(plan.n)), ("over_s".into(), json!(over_s))].into();
+    let plan = Launches::of_jobs(args.launches, args.over, args.target);
+    let config: BTreeMap<String, Value> = [
+        ("launches".into(), json!(plan.n)),
+        ("over_s".into(), json!(plan.over.as_secs_f64())),
+        ("target".into(), json!(plan.target)),
+    ]
+    .into();
     let mut series = Series {
         args,
         plan: &plan,

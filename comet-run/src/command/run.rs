@@ -346,6 +346,8 @@ impl Runs<'_> {
     fn config(&self, launch: &Launch, n_cpus: Option<usize>) -> BTreeMap<String, Value> {
         let Self { args, bench: Bench { backend, settings, .. }, .. } = self;
         let n_ranks = launch.topology.n_ranks();
+        let of_launches = self.launches.target;
+        let target = if self.launches.n > 1 { of_launches } else { settings.slices.target };
         let entries = [
             ("select", json!(args.plan.select)),
             ("ranks", json!(n_ranks)),
@@ -374,12 +376,12 @@ impl Runs<'_> {
             ("samples", json!(settings.samples)),
             ("stop", stop_rule(settings)),
             ("launches", json!(self.launches.n)),
-            ("over_s", json!(args.plan.effort.over.map(|time| time.as_secs_f64()))),
+            ("over_s", json!(self.launches.over.as_secs_f64())),
             ("slices", json!([settings.slices.min, settings.slices.max])),
             ("samples_per_slice", json!(settings.slices.max_samples)),
             ("slice_ns", json!(settings.slices.length_ns)),
             ("gap_ns", json!(settings.slices.gap_ns)),
-            ("target", json!(settings.slices.target)),
+            ("target", json!(target)),
             ("rules", json!(settings.rules.name())),
             ("definition", json!(settings.definition.map(Definition::name))),
             ("sync", json!(settings.sync.map(StartSync::name))),
