@@ -505,7 +505,7 @@ fn what_is_wrong_is_one_sentence() {
     folder.write("poem.txt", "roses are red\n");
     folder.write("cut.txt", "# OSU MPI Latency Test v7.4\n# Size  Avg Latency(us)\n8\n");
     let rows = "
-        osu_latency_mt -m 8            => osu_latency_mt is not here; did you mean osu_latency? (comet-run list shows all kernels)
+        osu_latency_mt -m 8            => osu_latency_mt is not supported; did you mean osu_latency? (comet-run list shows all kernels)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
         import auto poem.txt           => poem.txt has no title of osu, imb or skampi (write import osu, import imb or import skampi)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)

@@ -280,7 +280,7 @@ impl<'a> Options<'a> {
 /// The refusal of `name`, which is no benchmark of `suite`, in the words of `whose`; `list` shows those that are.
 fn not_here(suite: &Suite, whose: &str, name: &str, list: &str) -> Stop {
     let guess = selection::guess(name, suite.benchmarks.iter().map(|benchmark| benchmark.name));
-    Stop::Wrong(format!("{whose}{name} is not here{guess} ({list})"))
+    Stop::Wrong(format!("{whose}{name} is not supported{guess} ({list})"))
 }
 
 /// The refusal of the value of an option.

@@ -96,13 +96,13 @@ pub(super) fn translate(
 ) -> Result<Translation, Stop> {
     if FANS.contains(&program) {
         return Err(Stop::Wrong(format!(
-            "{program} is not here: no kernel has the ranks of one host on one side and those of all \
+            "{program} is not supported: no kernel has the ranks of one host on one side and those of all \
              others on the other (take osu_mbw_mr, with ranks of two hosts)"
         )));
     }
     if program.starts_with(PARTITIONED) {
         return Err(Stop::Wrong(format!(
-            "{program} is not here: OSU 7.4 has no such program (comet-run patterns/partitioned measures \
+            "{program} is not supported: OSU 7.4 has no such program (comet-run patterns/partitioned measures \
              messages in parts)"
         )));
     }

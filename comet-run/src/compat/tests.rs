@@ -330,7 +330,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ),
         (
             "IMB-GPU",
-            "IMB-GPU is not here, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT are (write IMB-MPI1)",
+            "IMB-GPU is not supported, but IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT are (write IMB-MPI1)",
         ),
     ] {
         assert_eq!(refusal(line), sentence, "{line}");
@@ -346,14 +346,14 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_reduce -D cont", "osu_reduce: -D is unknown"),
         ("IMB-MPI1 Bcast -multi 2", "'2' for -multi: it is 0, a row for all groups, or 1"),
         ("IMB-MPI1 PingPong -off_cache all", "or -1 for the last-level cache (write 32)"),
-        ("IMB-MPI1 Gatherw", "Gatherw is not here; did you mean Gather or Gatherv?"),
-        ("IMB-MPI1 ibcast", "ibcast is not here, but in IMB-NBC (write IMB-NBC ibcast)"),
+        ("IMB-MPI1 Gatherw", "Gatherw is not supported; did you mean Gather or Gatherv?"),
+        ("IMB-MPI1 ibcast", "ibcast is a benchmark of IMB-NBC (write IMB-NBC ibcast)"),
         ("IMB-MPI1 Allredcue", "did you mean Allreduce? (IMB-MPI1 -list shows all)"),
         ("IMB-MPI1 Bcast -msglne 8", "-msglne is unknown; did you mean -msglog or -msglen?"),
         ("osu_latency --mesage-size 8", "--mesage-size is unknown; did you mean --message-size?"),
         ("IMB-MPI1 Bcast -input /", "(os error 21) (name a file of text)"),
         ("IMB-MPI1 -input /dev/null", "'/dev/null' for -input: the file names nothing (one name"),
-        ("osu_latency_mt -m 8", "osu_latency_mt is not here; did you mean osu_latency"),
+        ("osu_latency_mt -m 8", "osu_latency_mt is not supported; did you mean osu_latency"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");

@@ -50,7 +50,7 @@ fn it_lists_its_benchmark_and_refuses_what_it_does_not_have() {
     for (line, sentence) in [
         (
             "IMB-HALO simple_hallo",
-            "IMB-HALO: simple_hallo is not here; did you mean simple_halo? (IMB-HALO -list shows all)",
+            "IMB-HALO: simple_hallo is not supported; did you mean simple_halo? (IMB-HALO -list shows all)",
         ),
         ("IMB-HALO -topo 0.1", &*format!("IMB-HALO: '0.1' for -topo: {topo}")),
         ("IMB-HALO -topo 1.1.1.1.1", &format!("IMB-HALO: '1.1.1.1.1' for -topo: {topo}")),

@@ -265,7 +265,7 @@ fn programs_of_windows_list_their_benchmarks_and_refuse_others() {
         ]
     );
     for (line, part) in [
-        ("IMB-EXT Unidir_Puts", "IMB-EXT: Unidir_Puts is not here; did you mean Unidir_Put"),
+        ("IMB-EXT Unidir_Puts", "IMB-EXT: Unidir_Puts is not supported; did you mean Unidir_Put"),
         ("IMB-RMA -off_cache 1", "-off_cache 1 is not supported: all transfers of a window"),
         ("IMB-EXT -data_type int", "IMB-EXT: -data_type is unknown"),
         ("IMB-MPI1 -aggregate_mode multi", "IMB-MPI1: -aggregate_mode is unknown"),
@@ -322,7 +322,7 @@ fn programs_of_files_have_counts_ranks_and_a_folder_of_their_own() {
     let notes = noted.unwrap().notes;
     assert_eq!(notes.len(), 2, "{notes:?}");
     for (line, part) in [
-        ("IMB-IO S_Writes_Indv --io-dir=.", "S_Writes_Indv is not here; did you mean S_Write_Indv"),
+        ("IMB-IO S_Writes_Indv --io-dir=.", "S_Writes_Indv is not supported; did you mean S_Write_Indv"),
         ("IMB-IO -root_shift on --io-dir=.", "IMB-IO: -root_shift is unknown"),
     ] {
         let sentence = refusal(line);
@@ -368,7 +368,7 @@ fn collectives_in_flight_have_the_options_of_blocked_ones_but_for_types() {
         "List of benchmarks:\nIMB-NBC:\n    Iallgather\n    Iallgather_pure (non-default)\n";
     assert!(listed.starts_with(start), "{listed}");
     for (line, part) in [
-        ("IMB-NBC Ibcasts", "IMB-NBC: Ibcasts is not here; did you mean Ibcast"),
+        ("IMB-NBC Ibcasts", "IMB-NBC: Ibcasts is not supported; did you mean Ibcast"),
         ("IMB-NBC -data_type int", "IMB-NBC: -data_type is unknown"),
         ("IMB-NBC -msgsize 8", "IMB-NBC: -msgsize is unknown"),
         ("IMB-NBC -aggregate_mode multi", "IMB-NBC: -aggregate_mode is unknown"),

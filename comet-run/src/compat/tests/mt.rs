@@ -94,7 +94,7 @@ fn it_lists_its_benchmarks_and_refuses_what_it_does_not_have() {
     for (line, sentence) in [
         (
             "IMB-MT PingPongMP",
-            "IMB-MT: PingPongMP is not here; did you mean PingPongMT or PingPingMT? (IMB-MT -list shows all)",
+            "IMB-MT: PingPongMP is not supported; did you mean PingPongMT or PingPingMT? (IMB-MT -list shows all)",
         ),
         (
             "IMB-MT -barrier none",

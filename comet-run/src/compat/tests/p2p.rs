@@ -72,7 +72,7 @@ fn it_lists_its_benchmarks_and_refuses_what_it_does_not_have() {
     for (line, sentence) in [
         (
             "IMB-P2P Pingpongs",
-            "IMB-P2P: Pingpongs is not here; did you mean PingPong or PingPing? (IMB-P2P -list shows \
+            "IMB-P2P: Pingpongs is not supported; did you mean PingPong or PingPing? (IMB-P2P -list shows \
              all)",
         ),
         ("IMB-P2P -msgwr maybe", "IMB-P2P: 'maybe' for -msgwr: it is a switch (write on or off)"),

@@ -71,10 +71,10 @@ fn what_prepared_programs_do_not_have_is_refused() {
         ("osu_barrier_persistent -c", "osu_barrier_persistent: -c is unknown"),
         ("osu_latency_persistent -f", "osu_latency_persistent: -f is unknown"),
         ("osu_bw_persistent --ranks=1", "osu_bw_persistent: --ranks=1 is too few for a pair"),
-        ("osu_scan_persistent", "osu_scan_persistent is not here"),
+        ("osu_scan_persistent", "osu_scan_persistent is not supported"),
         (
             "osu_partitioned_latency",
-            "osu_partitioned_latency is not here: OSU 7.4 has no such program (comet-run \
+            "osu_partitioned_latency is not supported: OSU 7.4 has no such program (comet-run \
              patterns/partitioned measures messages in parts)",
         ),
     ] {

@@ -64,7 +64,7 @@ fn what_an_unblocked_collective_does_not_know_is_refused() {
         ("osu_ibarrier -c", "osu_ibarrier: -c is unknown"),
         ("osu_ireduce -D cont", "osu_ireduce: -D is unknown"),
         ("osu_ibcast --ranks=1", "osu_ibcast: --ranks=1 is too few for a collective of OSU"),
-        ("osu_iscan", "osu_iscan is not here"),
+        ("osu_iscan", "osu_iscan is not supported"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.starts_with(expected), "{line}: {sentence}");
@@ -75,7 +75,7 @@ fn what_an_unblocked_collective_does_not_know_is_refused() {
 fn bo_03_programs_between_one_host_and_all_others_are_refused_with_another() {
     for program in ["osu_bw_fan_in", "osu_bw_fan_out"] {
         let expected = format!(
-            "{program} is not here: no kernel has the ranks of one host on one side and those of all \
+            "{program} is not supported: no kernel has the ranks of one host on one side and those of all \
              others on the other (take osu_mbw_mr, with ranks of two hosts)"
         );
         assert_eq!(refusal(&format!("{program} -m 8")), expected);
