@@ -67,7 +67,7 @@ fn nothing_stands_out_on_a_healthy_machine() {
     let folder = Folder::new();
     let line = "health --machine dahu-opa -n 9 -s 8,4Ki --profile quick -o a.jsonl";
     let output = folder.run(line).success().prints("# 9 ranks: 36 pairs in 9 rounds\n");
-    let output = output.prints("0 of 36 pairs slow").prints("\nverdict: nothing stands out\n");
+    let output = output.prints("0 of 36 pairs slow").prints("\nverdict: no outliers\n");
     assert_eq!(output.stderr, "results: a.jsonl\n");
     folder.run("validate a.jsonl").success();
 }
@@ -86,7 +86,7 @@ fn pairs_that_share_links_are_noticed_and_not_blamed() {
     let folder = Folder::new();
     let output = folder.run("health --machine redstorm -n 16 -s 64Ki --profile quick -o a.jsonl");
     let output = output.success();
-    output.prints("\nnoticed: link of ranks ").prints("\nverdict: nothing stands out but ");
+    output.prints("\nnoticed: link of ranks ").prints("\nverdict: no outliers but ");
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn a_slow_rank_is_named_and_ends_with_code_10() {
         folder.run("health --machine ./slow.toml -n 8 -s 8 --profile quick -o a.jsonl").code(10);
     let reasons = "\nsuspicious: rank 5: 8 B: 7 of 7 pairs take more than 1.10 times the median, \
                    up to 1.50; computes 3.00 times as long as others\n\
-                   verdict: rank 5 stands out\n";
+                   verdict: rank 5 is an outlier\n";
     let measured = output.prints(reasons).stdout;
     // A stored run gets the same verdict, and another one where more is tolerated.
     assert_eq!(folder.run("health a.jsonl").code(10).stdout, measured);
-    folder.run("health a.jsonl --factor 4").success().prints("nothing stands out");
+    folder.run("health a.jsonl --factor 4").success().prints("no outliers");
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
         health --factor 1                       => a ratio is a number above 1
         report nowhere.jsonl                    => cannot read nowhere.jsonl (does it exist, and may you read it?)
         report empty.jsonl                      => there is no run in empty.jsonl (name a file that comet-run wrote, and that is not cut off in its first line)
-        report text.jsonl                       => text.jsonl, line 1: no line of a result file
+        report text.jsonl                       => text.jsonl, line 1: not a record
         report run.jsonl -o run.jsonl           => run.jsonl is one of the result files
         reproduce thesis --machine cm5          => error: the figures of the thesis need a hypercube of 16 ranks without noise
         reproduce thesis --machine cray         => error: there is no machine "cray"
@@ -224,6 +224,14 @@ fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
     folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
     assert!(!folder.names().contains(&"-".to_owned()));
     folder.run("report run.jsonl -o no/page.html").code(1).notes("cannot write no/page.html (");
+}
+
+#[test]
+fn algorithms_of_barriers_are_measured_too() {
+    let folder = Folder::new();
+    let line = "algorithms barrier --machine dahu-opa -n 4 --out r.jsonl";
+    folder.run(line).success().prints("\ndissemination ").prints("\nnative is the fastest at 0 B");
+    folder.run("algorithms barrier --from r.jsonl").success().prints("\ntree ");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn on_a_healthy_machine_nothing_stands_out() {
     let records = fixture::pairs(8, |a, b| 1000 + (7 * a + 13 * b) % 40);
     assert_eq!(parts(&records), [""; 0]);
     assert!(!of(&records).is_suspicious());
-    assert!(of(&records).to_string().ends_with("\nverdict: nothing stands out\n"));
+    assert!(of(&records).to_string().ends_with("\nverdict: no outliers\n"));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_pair_that_is_slow_at_one_length_may_share_a_link_and_is_only_noticed() {
         assert!(!health.is_suspicious());
         let text = health.to_string();
         assert!(text.contains("\nnoticed: link of ranks 1 - 4: "), "{text}");
-        let verdict = "\nverdict: nothing stands out but 1 pair at some lengths";
+        let verdict = "\nverdict: no outliers but 1 pair at some lengths";
         assert!(text.contains(verdict), "{text}");
     }
 }
@@ -119,7 +119,7 @@ fn of_few_ranks_nothing_is_compared() {
     };
     check(2, "nothing to compare among 2 ranks");
     check(3, "nothing to compare among 3 ranks");
-    check(4, "nothing stands out");
+    check(4, "no outliers");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn ranks_that_share_cpus_are_nobodys_fault() {
     let config = &mut fixture::run(&mut records).config;
     config.insert("oversubscribed".into(), Value::Bool(true));
     assert!(!of(&records).is_suspicious());
-    let verdict = "rank 4 stands out, but ranks share CPUs: times include scheduling";
+    let verdict = "rank 4 is an outlier, but ranks share CPUs: times include scheduling";
     let text = of(&records).to_string();
     assert!(text.contains(verdict) && text.contains("\nnoticed: rank 4: "), "{text}");
     assert!(!text.contains("suspicious"), "{text}");
@@ -166,7 +166,7 @@ barrier                 ranks            4.0000     4.2000     4.4000  us       
 work                    ranks            50.500     50.500     50.500  us          0 ranks slow
 noise                   ranks            1.0291     1.0291     1.0291  p99/median  0 ranks noisy
 suspicious: rank 3: 8 B: 4 of 4 pairs take more than 1.10 times the median, up to 2.00
-verdict: rank 3 stands out
+verdict: rank 3 is an outlier
 ";
     assert_eq!(of(&records).to_string(), expected);
 }

@@ -53,14 +53,14 @@ impl Health {
             ([], _) if !self.is_comparison() => {
                 format!("nothing to compare among {}", count(self.n_ranks, "rank"))
             }
-            ([], 0) => "nothing stands out".into(),
+            ([], 0) => "no outliers".into(),
             ([], n_noticed) => format!(
-                "nothing stands out but {} at some lengths, which may share a link with others \
+                "no outliers but {} at some lengths, which may share a link with others \
                  (measure two such ranks alone)",
                 count(n_noticed, "pair")
             ),
-            ([suspect], _) => format!("{} stands out", suspect.part),
-            (several, _) => format!("{} parts of the machine stand out", several.len()),
+            ([suspect], _) => format!("{} is an outlier", suspect.part),
+            (several, _) => format!("{} parts of the machine are outliers", several.len()),
         };
         match &self.advisory {
             None => found,
