@@ -111,8 +111,8 @@ pub fn contests(run: &RunRecords) -> Vec<Contest> {
     let ok = run.points.iter().filter(|point| point.status() == PointStatus::Ok);
     let named = ok.filter_map(|point| {
         let Param::Label(algorithm) = point.params.get(ALGORITHM)? else { return None };
-        let length = point.facts.over(Over::Message)?.name.clone();
-        let shared = point.params.without(&[ALGORITHM, &length]);
+        let length = point.facts.over(Over::Message).map_or("", |axis| &axis.name);
+        let shared = point.params.without(&[ALGORITHM, length]);
         let key = (point.kernel.to_string(), shared.to_string());
         Some((key, (point, algorithm.as_str(), shared)))
     });
@@ -135,7 +135,7 @@ pub fn contests(run: &RunRecords) -> Vec<Contest> {
     all.filter(|contest| !contest.lengths.is_empty()).collect()
 }
 
-/// Length and time of `point`.
+/// Length and time of `point`; a barrier has 0 bytes.
 fn at(point: &Point, algorithm: &str) -> Option<(u64, Timed)> {
     let timed = Timed {
         algorithm: algorithm.into(),
@@ -143,7 +143,8 @@ fn at(point: &Point, algorithm: &str) -> Option<(u64, Timed)> {
         interval_ns: point.interval_ns(),
         key: point.key.clone(),
     };
-    Some((point.on(Over::Message)?, timed))
+    let length = point.facts.over(Over::Message).map_or(Some(0), |_| point.on(Over::Message));
+    Some((length?, timed))
 }
 
 impl Contest {
@@ -182,7 +183,8 @@ impl Contest {
         for (index, range) in ranges.iter().enumerate() {
             let Range { from_bytes, to_bytes, algorithm, .. } = *range;
             let lengths = match (index, index + 1 == ranges.len()) {
-                (0, true) => "at all lengths".into(),
+                (0, true) if from_bytes < to_bytes => "at all lengths".into(),
+                (0, true) => format!("at {}", bytes(from_bytes)),
                 (0, false) => format!("up to {}", bytes(to_bytes)),
                 (_, true) => format!("from {} on", bytes(from_bytes)),
                 _ if from_bytes == to_bytes => format!("at {}", bytes(from_bytes)),

@@ -45,10 +45,14 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
     })
 }
 
-/// The kind of the collective that the kernel `operation` of the suite `imb` measures.
+/// Suite and name of the kernel that measures `operation`. A barrier has its algorithms where it is unblocked.
+fn kernel_of(operation: &str) -> (&'static str, &str) {
+    if operation == Kind::Barrier.name() { ("imb-nbc", "ibarrier_pure") } else { ("imb", operation) }
+}
+
+/// The kind of the collective `operation`.
 fn kind_of(operation: &str) -> anyhow::Result<Kind> {
-    let measured = |kind: &&Kind| **kind != Kind::Barrier && !kind.is_among_neighbours();
-    let kinds = || Kind::ALL.iter().filter(measured);
+    let kinds = || Kind::ALL.iter().filter(|kind| !kind.is_among_neighbours());
     kinds().find(|kind| kind.name() == operation).copied().ok_or_else(|| {
         let names: Vec<&str> = kinds().map(|kind| kind.name()).collect();
         exit::usage(format!(
@@ -63,11 +67,13 @@ fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
     let known = || algorithm::of(kind).iter().map(|known| known.name);
     let all = || std::iter::once("native").chain(known()).collect::<Vec<_>>().join(",");
     let names = args.algorithm.clone().unwrap_or_else(all);
-    let kernel = format!("imb/{operation}");
-    let axis = format!("algorithm={names}");
+    let (suite, name) = kernel_of(operation);
+    let (kernel, axis) = (format!("{suite}/{name}"), format!("algorithm={names}"));
+    let has_lengths = kind != Kind::Barrier;
     let words = [&*kernel, "--axis", &axis, "--refine", "crossings"];
-    let sizes = args.sizes.clone().unwrap_or_else(|| SIZES.into());
-    study::run_of(words, (&args.world, args.profile, Some(sizes)), &args.study)
+    let words = words.into_iter().take(if has_lengths { 5 } else { 3 });
+    let sizes = args.sizes.clone().or_else(|| has_lengths.then(|| SIZES.into()));
+    study::run_of(words, (&args.world, args.profile, sizes), &args.study)
 }
 
 /// Prints what the runs of the file `path` say about algorithms, those of one operation if there is one in
@@ -76,7 +82,7 @@ fn run_args(args: &AlgorithmsArgs, operation: &str, kind: Kind) -> RunArgs {
 fn judge(path: &Path, args: &AlgorithmsArgs) -> anyhow::Result<()> {
     let runs = files::runs(&[path.into()])?;
     let is_wanted = |contest: &Contest| {
-        args.operation.as_ref().is_none_or(|operation| contest.operation == *operation)
+        args.operation.as_ref().is_none_or(|operation| contest.operation == kernel_of(operation).1)
     };
     let contests: Vec<Contest> = runs.iter().flat_map(contests).filter(is_wanted).collect();
     if contests.is_empty() {
@@ -218,7 +224,7 @@ mod tests {
         let wrong = |error: anyhow::Error| (exit::code_of(&error), error.to_string());
         let (code, text) = wrong(kind_of("sum").unwrap_err());
         assert_eq!(code, exit::USAGE);
-        assert!(text.starts_with("'sum' is no operation with algorithms (they are bcast, reduce,"));
+        assert!(text.starts_with("'sum' is no operation with algorithms (they are barrier, bcast,"));
         let (code, text) = wrong(drawing(Kind::Broadcast, "bruck", 4, 8).unwrap_err());
         assert_eq!(code, exit::USAGE);
         assert!(text.starts_with("bcast has no algorithm 'bruck' (it has linear, binomial,"));
