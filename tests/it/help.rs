@@ -70,6 +70,27 @@ fn the_short_help_fits_a_screen_and_the_list_a_hundred_columns() {
     assert!(list.lines().all(|line| line.len() <= 100), "{list}");
 }
 
+#[test]
+fn every_option_of_the_man_page_has_a_text() {
+    let page = printed("man");
+    let entries: Vec<&str> = page.split("\n.TP\n").skip(1).collect();
+    assert!(entries.len() > 300, "{} entries", entries.len());
+    for entry in entries {
+        let text = entry.lines().nth(1).unwrap_or_default();
+        assert!(!text.is_empty() && !text.starts_with('.'), "no text: {entry}");
+    }
+    assert!(page.contains(".SH \"COMMAND SUITE RUN\""), "{page}");
+}
+
+#[test]
+fn the_list_of_one_kernel_and_the_version_are_short() {
+    let list = printed("list latency");
+    assert!(list.contains("  echo ") && !list.contains("  exchange "), "{list}");
+    let version = printed("--version");
+    assert!(version.starts_with("comet-run 0.1.0\ncommit: "), "{version}");
+    assert!(version.contains("\nfeatures: "), "{version}");
+}
+
 /// Names of the subcommands, in the order of the help.
 fn subcommands() -> Vec<String> {
     let help = printed("-h");

@@ -38,7 +38,7 @@ pub(crate) enum DbCommand {
     /// Make the index anew from the files
     #[command(after_help = "Example:\n  comet-run db reindex results")]
     Reindex(FolderArgs),
-    /// Make, list and revoke the tokens of submitters
+    /// Add, list and revoke the tokens of submitters
     #[command(subcommand)]
     #[command(
         after_help = "Example:\n  comet-run db token add results lab --machine 'hawk-*' --days 365"
@@ -160,7 +160,7 @@ pub(crate) struct PublishArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
-    /// Make a token, and print it once
+    /// Add a token, and print it once
     Add(AddTokenArgs),
     /// List the tokens
     List(FolderArgs),

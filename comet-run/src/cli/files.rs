@@ -13,6 +13,9 @@ use super::values::{parse_bytes, parse_positive_time, parse_share};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
+    /// Kernels, suites and aliases [default: all]
+    #[arg(value_name = "KERNEL")]
+    pub(crate) kernels: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -92,7 +95,7 @@ pub(crate) struct ReportArgs {
     /// Page to write, or - for standard output; an existing file is replaced
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
-    /// Heading of the page [default: kernels and host]
+    /// Heading of the page [default: the name of the file]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
     /// Result files to compare with the others, as compare does

@@ -74,6 +74,7 @@ powers of 1024, kB MB GB of 1000.
 #[command(
     name = "comet-run",
     version,
+    long_version = long_version(),
     arg_required_else_help = true,
     disable_help_subcommand = true,
     args_conflicts_with_subcommands = true,
@@ -271,6 +272,21 @@ fn help(mut command: clap::Command, subcommand: &[&String]) -> clap::Error {
     command
         .try_get_matches_from_mut(words.chain(["--help"]))
         .expect_err("--help always ends the parse")
+}
+
+/// Returns version, commit and features, as `--version` prints them.
+fn long_version() -> String {
+    let all = [
+        ("mpi", cfg!(feature = "mpi")),
+        ("png", cfg!(feature = "png")),
+        ("db", cfg!(feature = "db")),
+        ("db-postgres", cfg!(feature = "db-postgres")),
+    ];
+    let features = all.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name);
+    let features = features.collect::<Vec<_>>().join(", ");
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), option_env!("COMET_GIT_REV"));
+    let features = if features.is_empty() { "none" } else { &*features };
+    format!("{version}\ncommit: {}\nfeatures: {features}", commit.unwrap_or("unknown"))
 }
 
 /// The table of exit codes, as in `--help` and the man page.

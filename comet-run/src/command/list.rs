@@ -11,11 +11,17 @@ use crate::catalogue::{self, DEFAULT_SUITES};
 use crate::cli::{self, Cli, ListArgs};
 use crate::exit;
 use crate::page;
+use crate::selection;
 use crate::terminal;
 
 /// Prints the kernels.
 pub(crate) fn list(args: &ListArgs) -> anyhow::Result<u8> {
-    let infos = catalogue::infos();
+    let mut infos = catalogue::infos();
+    if !args.kernels.is_empty() {
+        let found: Result<Vec<_>, _> =
+            args.kernels.iter().map(|name| selection::find(name, &infos)).collect();
+        infos = found?.concat();
+    }
     let text = match args {
         ListArgs { json: true, .. } => json_text(&infos),
         ListArgs { markdown: true, .. } => page::index(&infos),
@@ -86,7 +92,7 @@ pub(crate) fn schema() -> anyhow::Result<u8> {
 
 /// Prints the man page.
 pub(crate) fn man() -> anyhow::Result<u8> {
-    let mut command = Cli::command();
+    let mut command = in_full(Cli::command());
     command.build();
     let mut page = Vec::new();
     let man = Man::new(command.clone());
@@ -96,17 +102,32 @@ pub(crate) fn man() -> anyhow::Result<u8> {
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
-    for subcommand in command.get_subcommands() {
-        page += &command_section(subcommand)?;
-    }
+    page += &command_sections(&command, "COMMAND")?;
     page += &verbatim_section("EXAMPLES", cli::EXAMPLES);
     page += &verbatim_section("EXIT STATUS", &cli::exit_codes());
     terminal::print(&page)?;
     Ok(exit::OK)
 }
 
-/// Description, synopsis and options of a command.
-fn command_section(command: &Command) -> std::io::Result<String> {
+/// Returns `command` with all options in the short help as well: a man page has the text of no others.
+fn in_full(command: Command) -> Command {
+    command.mut_args(|arg| arg.hide_short_help(false)).mut_subcommands(in_full)
+}
+
+/// Returns the sections of the subcommands of `command`, at any depth, whose titles begin with `title`.
+fn command_sections(command: &Command, title: &str) -> std::io::Result<String> {
+    let is_help = |of: &&Command| of.get_name() == "help" && title != "COMMAND";
+    let mut text = String::new();
+    for subcommand in command.get_subcommands().filter(|of| !is_help(of)) {
+        let title = format!("{title} {}", subcommand.get_name().to_uppercase());
+        text += &command_section(subcommand, &title)?;
+        text += &command_sections(subcommand, &title)?;
+    }
+    Ok(text)
+}
+
+/// Returns description, synopsis and options of a command.
+fn command_section(command: &Command, title: &str) -> std::io::Result<String> {
     let man = Man::new(command.clone());
     let mut section = Vec::new();
     man.render_description_section(&mut section)?;
@@ -116,7 +137,7 @@ fn command_section(command: &Command) -> std::io::Result<String> {
         man.render_options_section(&mut section)?;
     }
     let below = String::from_utf8_lossy(&section).replace("\n.SH ", "\n.SS ");
-    Ok(format!(".SH \"COMMAND {}\"\n{below}", command.get_name().to_uppercase()))
+    Ok(format!(".SH \"{title}\"\n{below}"))
 }
 
 /// A section whose lines stay as they are.
