@@ -49,7 +49,7 @@ pub enum ReadError {
         source: io::Error,
     },
     /// A line is no record.
-    #[error("{}line {line}: {message} (is this a file that comet-run wrote?)", prefix(path))]
+    #[error("{}line {line}: {message} {REMEDY}", prefix(path))]
     Line {
         /// The file, where it is one.
         path: Option<PathBuf>,
@@ -223,6 +223,9 @@ impl RunSummary {
     }
 }
 
+/// What may help where a line is no record.
+const REMEDY: &str = "(is this a file that comet-run wrote?)";
+
 /// One thing that is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -263,7 +266,7 @@ fn validate_until(text: &[u8], most: usize) -> Validation {
         match line.record {
             Ok(record) => checker.record(line.number, &record),
             Err(_) if line.lacks_newline => (),
-            Err(message) => checker.problem(line.number, message),
+            Err(message) => checker.problem(line.number, format!("{message} {REMEDY}")),
         }
     }
     let Checker { mut validation, attempts, .. } = checker;
@@ -391,6 +394,9 @@ pub const STARTS_OF_POINTS: [&[u8]; 2] = [b"{\"type\":\"point\",", b"{\"type\":\
 
 fn parse(line: &[u8]) -> Result<Record, String> {
     let text = &*plain::json(line);
+    if !text.trim_ascii_start().starts_with(b"{") {
+        return Err("not a record, which is an object of JSON".into());
+    }
     // Nearly all lines: serde keeps an object whose kind it does not know in memory first, which takes twice
     // the time.
     let [is_point, is_launch] = STARTS_OF_POINTS.map(|start| text.starts_with(start));
@@ -452,6 +458,15 @@ mod tests {
     }
 
     #[test]
+    fn validation_words_a_foreign_line_as_readers_do() {
+        for text in ["{}\n", "[1]\n", "hello\n"] {
+            let problem = &validate_text(text.as_bytes()).problems[0];
+            let error = parse_records(text.as_bytes()).unwrap_err().to_string();
+            assert_eq!(format!("line {}: {}", problem.line, problem.message), error);
+        }
+    }
+
+    #[test]
     fn errors_name_the_line_and_what_is_wrong() {
         let check = |text: &str, expected: &str| {
             let error = parse_records(text.as_bytes()).unwrap_err().to_string();
@@ -459,7 +474,8 @@ mod tests {
         };
         check("{}\n", "line 1: missing field `type`");
         check("{\"type\":\"end\"}\n", "line 1: missing field `status`");
-        check("# text\n", "line 1: no line of a result file of comet-run: expected value");
+        check("# text\n", "line 1: not a record, which is an object of JSON");
+        check("[1]\n", "line 1: not a record, which is an object of JSON");
         let (_folder, _, text) = recorded();
         let foreign = text.replace(SCHEMA, "comet.record/9");
         check(&foreign, "line 1: the format is comet.record/9, expected comet.record/1");

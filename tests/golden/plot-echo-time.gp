@@ -1,9 +1,11 @@
 # Time of a message against its length
-# `gnuplot echo-time.gp` writes echo-time.svg; for PNG: gnuplot -e "out='echo-time.png'" echo-time.gp
+# `gnuplot echo-time.gp` writes echo-time.svg; for PDF or PNG: gnuplot -e "out='echo-time.pdf'" echo-time.gp
 # Values are in base units: ns, bytes, bytes/s.
 if (!exists('out')) out = 'echo-time.svg'
 if (strlen(out) > 4 && out[strlen(out)-3:] eq '.png') \
     set terminal pngcairo noenhanced size 1440,1120 fontscale 1.6 linewidth 2; \
+else if (strlen(out) > 4 && out[strlen(out)-3:] eq '.pdf') \
+    set terminal pdfcairo noenhanced size 6,4.67 fontscale 0.6; \
 else \
     set terminal svg noenhanced size 720,560 font 'Arial,12'
 set output out

@@ -1,9 +1,11 @@
 # Time of 8 bytes between each two ranks
-# `gnuplot pairs-8.gp` writes pairs-8.svg; for PNG: gnuplot -e "out='pairs-8.png'" pairs-8.gp
+# `gnuplot pairs-8.gp` writes pairs-8.svg; for PDF or PNG: gnuplot -e "out='pairs-8.pdf'" pairs-8.gp
 # Values are in base units: ns, bytes, bytes/s.
 if (!exists('out')) out = 'pairs-8.svg'
 if (strlen(out) > 4 && out[strlen(out)-3:] eq '.png') \
     set terminal pngcairo noenhanced size 1440,1120 fontscale 1.6 linewidth 2; \
+else if (strlen(out) > 4 && out[strlen(out)-3:] eq '.pdf') \
+    set terminal pdfcairo noenhanced size 6,4.67 fontscale 0.6; \
 else \
     set terminal svg noenhanced size 720,560 font 'Arial,12'
 set output out

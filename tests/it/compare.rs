@@ -58,7 +58,7 @@ fn slower_links_are_found_and_other_conditions_refused() {
 fn points_of_one_side_are_listed_and_none_in_common_are_an_exit_code() {
     let (fewer, other) = ("echo -n 2 -s 8,2Ki", "echo -n 2 -s 16");
     let folder = measured(&[("a", "fast", CASES), ("b", "fast", fewer), ("c", "fast", other)]);
-    let output = folder.run("compare a.jsonl --to b.jsonl").success().prints("of 1 points");
+    let output = folder.run("compare a.jsonl --to b.jsonl").success().prints("of 1 point ");
     let output = output.prints("length_bytes=1024 procs=2: not in the new runs: not measured");
     output.prints("length_bytes=2048 procs=2: not in the base runs: not measured");
     folder.run("compare a.jsonl --to c.jsonl").code(6).notes("no point was measured on both sides");
@@ -92,7 +92,7 @@ fn wrong_data_is_a_loss_on_an_unsteady_machine_too() {
     let folder =
         measured(&[("a", "fast", both), ("b", "fast", &spoiled), ("control", "slow", CASES)]);
     let output = folder.run("compare a.jsonl --to b.jsonl").code(10);
-    output.prints("check_failed: ").prints("3 cases fail that the base measured");
+    output.prints("check_failed: ").prints("of what the base measured 3 cases failed");
     let line = "compare a.jsonl --to b.jsonl --allow-env-diff --control control.jsonl";
     folder.run(line).code(10).prints("ADVISORY: ");
 }

@@ -154,7 +154,7 @@ fn a_signal_between_two_launches_ends_the_run_with_what_there_is() {
     let records = folder.records("r.jsonl");
     assert_eq!(records.end()["reason"], "SIGINT");
     assert_eq!(records.points().count(), 1);
-    folder.run("validate r.jsonl").code(4).prints(": partial (1 points ok");
+    folder.run("validate r.jsonl").code(4).prints(": partial (1 point ok");
 }
 
 #[test]

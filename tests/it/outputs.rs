@@ -187,7 +187,7 @@ fn a_fifo_gets_every_record_of_a_run_with_a_format() {
     let output =
         folder.start_shell(&format!("cat fifo > r.jsonl & \"$0\" {run}; c=$?; wait; exit $c"));
     output.wait().success().prints("run_id,started_at,machine,");
-    folder.run("validate r.jsonl").success().prints(": complete (1 points ok");
+    folder.run("validate r.jsonl").success().prints(": complete (1 point ok");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn a_launch_that_fails_leaves_the_points_of_those_before() {
     let failed = records.of_type("event").find(|event| event["code"] == "launch_failed");
     let message = failed.and_then(|event| event["message"].as_str()).expect("an event");
     assert!(message.contains("exit status: 2"), "{message}");
-    folder.run("validate r.jsonl").code(4).prints(": failed (1 points ok");
+    folder.run("validate r.jsonl").code(4).prints(": failed (1 point ok");
 }
 
 #[test]

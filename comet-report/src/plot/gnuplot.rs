@@ -17,8 +17,8 @@ const DATA: &str = "$data << EOD\n";
 
 /// A script that draws `figure` when it is given to gnuplot 5.2 or later.
 ///
-/// It needs no other file, and writes `ID.svg`; with `-e "out='NAME.png'"` before its name it
-/// writes a PNG. Values are in base units (ns, bytes, bytes/s), ticks have the units of the figure.
+/// It needs no other file, and writes `ID.svg`; with `-e "out='NAME.pdf'"` before its name it
+/// writes a PDF, and with `.png` a PNG. Values are in base units (ns, bytes, bytes/s), ticks have the units of the figure.
 pub fn gnuplot(figure: &Figure) -> String {
     around(figure, &csv(figure))
 }
@@ -37,11 +37,13 @@ fn around(figure: &Figure, data: &str) -> String {
     };
     let head = format!(
         "# {title}\n\
-         # `gnuplot {id}.gp` writes {id}.svg; for PNG: gnuplot -e \"out='{id}.png'\" {id}.gp\n\
+         # `gnuplot {id}.gp` writes {id}.svg; for PDF or PNG: gnuplot -e \"out='{id}.pdf'\" {id}.gp\n\
          # Values are in base units: ns, bytes, bytes/s.\n\
          if (!exists('out')) out = '{id}.svg'\n\
          if (strlen(out) > 4 && out[strlen(out)-3:] eq '.png') \\\n    \
          set terminal pngcairo noenhanced size 1440,{png_height} fontscale 1.6 linewidth 2; \\\n\
+         else if (strlen(out) > 4 && out[strlen(out)-3:] eq '.pdf') \\\n    \
+         set terminal pdfcairo noenhanced size 6,{pdf_height:.2} fontscale 0.6; \\\n\
          else \\\n    \
          set terminal svg noenhanced size 720,{height} font 'Arial,12'\n\
          set output out\n\
@@ -49,6 +51,7 @@ fn around(figure: &Figure, data: &str) -> String {
          set title {quoted}\n",
         title = one_line(&figure.title).trim_end_matches('\\'),
         png_height = 2 * height,
+        pdf_height = 6.0 * f64::from(height) / 720.0,
         quoted = quote(&figure.title),
     );
     let body = match &figure.body {

@@ -47,7 +47,9 @@ fn facts(run: &Run) -> Vec<String> {
         None | Some(0) => String::new(),
         Some(n_nodes) => format!(" on {}", count(n_nodes, "node")),
     };
-    let processor = run.machines.first().and_then(|machine| machine.cpu.model.clone());
+    // The ranks of a simulation run on no processor of this machine.
+    let host = run.machines.first().filter(|_| !run.clock.is_virtual);
+    let processor = host.and_then(|machine| machine.cpu.model.clone());
     let facts = [
         Some(date(&run.started_at)),
         Some(format!("{ranks}{nodes}")),
@@ -81,7 +83,7 @@ fn outcome(run: &RunRecords) -> Html {
         format!("{} ok", count(counts.ok, "point")),
         format!("{} skipped", counts.skipped),
         format!("{} failed", counts.failed),
-        count(counts.check_failed, "failed check"),
+        count(counts.check_failed, "wrong result"),
     ];
     let text = format!("{}. {}", parts.join(", "), ending(run));
     let found = verdict::verdict(run);

@@ -104,7 +104,7 @@ fn sets_of_runs_have_the_verdicts_of_a_comparison() {
     let page = report(&runs, &Options { comparison, ..Options::default() });
     check_holds(
         &page,
-        &["<section id=\"comparison\">", "verdict: of ", "1 measurements against 1"],
+        &["<section id=\"comparison\">", "verdict: of ", "1 measurement against 1"],
     );
     assert!(!page_of(&runs).contains("id=\"comparison\""));
 }
@@ -201,6 +201,17 @@ fn a_file_without_its_run_makes_a_page() {
     runs[0] = RunRecords::default();
     check_holds(&page_of(&runs), &["0 points ok"]);
     check_holds(&page_of(&[]), &["CoMet report"]);
+}
+
+#[test]
+fn a_simulated_run_is_on_no_processor_of_this_machine() {
+    let mut runs = runs();
+    let run = runs[0].run.as_mut().unwrap();
+    run.machines[0].cpu.model = Some("Example CPU".into());
+    let is_named = |runs: &[RunRecords]| page_of(runs).contains(" · Example CPU");
+    assert!(is_named(&runs));
+    runs[0].run.as_mut().unwrap().clock.is_virtual = true;
+    assert!(!is_named(&runs));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use comet_core::words::count;
 use comet_report::compare::{Comparison, Options, compare};
 use comet_report::runs::RunRecords;
 
@@ -38,7 +39,8 @@ pub(crate) fn ab(args: &AbArgs, launcher: Option<&Launcher>) -> anyhow::Result<u
     let (mut comparison, n_pairs) = bench.round("", args.launches, Options::default())?;
     let changes = comparison.changes();
     if !changes.is_empty() && !args.no_confirm {
-        terminal::note(&format!("{} points seem to have changed: looking again", changes.len()));
+        let n = count(changes.len(), "point");
+        terminal::note(&format!("looking again for what may have changed: {n}"));
         let options = Options { changes: Some(changes), ..Options::default() };
         let (again, _) = bench.round("again: ", n_pairs, options)?;
         comparison.confirm(&again);
@@ -123,9 +125,9 @@ impl Bench<'_> {
             n_done = n_pairs;
             n_pairs = (2 * n_pairs).min(limit);
             terminal::note(&format!(
-                "{n_open} of {} points are inconclusive after {n_done} launches of each command: \
+                "{n_open} of {} inconclusive after {n_done} launches of each command: \
                  going on to {n_pairs}, and to {limit} at most ({}--max-launches)",
-                comparison.points.len(),
+                count(comparison.points.len(), "point"),
                 if limit > most { "launches at other line times do not count: twice " } else { "" }
             ));
         }

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::slice;
 
+use comet_core::words::count;
 use comet_report::figures::figures;
 use comet_report::format::{self, Format, MODELS};
 use comet_report::glance::glance;
@@ -197,12 +198,12 @@ fn run_text(run: &RunSummary) -> String {
     let id = run.run_id.as_deref().unwrap_or("without an id");
     let points = run.points;
     format!(
-        "run {id}: {}{} ({} points ok, {} skipped, {} failed, {} with a failed check)",
+        "run {id}: {}{} ({} ok, {} skipped, {} failed, {})",
         run.ending(),
         if run.is_replaced { ", replaced by a later attempt" } else { "" },
-        points.ok,
+        count(points.ok, "point"),
         points.skipped,
         points.failed,
-        points.check_failed
+        count(points.check_failed, "wrong result")
     )
 }

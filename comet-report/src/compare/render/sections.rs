@@ -9,6 +9,7 @@ use crate::compare::{
 
 use crate::record::Name;
 use crate::units::{DIGITS, fixed_us, significant};
+use crate::words;
 
 /// Most rows or sentences of a kind; JSON has all of them.
 const MAX_ROWS: usize = 20;
@@ -182,7 +183,7 @@ fn conclusion(comparison: &Comparison) -> Section {
 fn how(comparison: &Comparison) -> String {
     let Comparison { n_base_runs, n_new_runs, margin, .. } = comparison;
     let uses = |method| comparison.points.iter().any(|row| row.method == Some(method));
-    let mut text = format!("{n_new_runs} measurements against {n_base_runs}");
+    let mut text = format!("{} against {n_base_runs}", words::count(*n_new_runs, "measurement"));
     if uses("paired") {
         text += ", in pairs";
     }
@@ -203,17 +204,22 @@ fn how(comparison: &Comparison) -> String {
 
 fn verdict(comparison: &Comparison) -> String {
     let count = |verdict| comparison.count(verdict);
+    let n_points = comparison.points.len();
     let mut text = format!(
-        "verdict: of {} points {} slower, {} faster, {} same, {} inconclusive",
-        comparison.points.len(),
+        "verdict: of {} {} slower, {} faster, {} same, {} inconclusive",
+        words::count(n_points, "point"),
         count(Verdict::Slower),
         count(Verdict::Faster),
         count(Verdict::Same),
         count(Verdict::Inconclusive)
     );
+    if n_points == 0 {
+        text = "verdict: no points to compare".into();
+    }
     let n_failing = comparison.failures.iter().filter(|row| row.is_regression).count();
     if n_failing > 0 {
-        text += &format!("; {n_failing} cases fail that the base measured");
+        let cases = words::count(n_failing, "case");
+        text += &format!("; of what the base measured {cases} failed");
     }
     text
 }
