@@ -151,7 +151,7 @@ pub(crate) fn index(catalogue: &[&'static KernelInfo]) -> String {
          `comet-run help NAME` prints the page of a kernel, with its pattern, axes, default sweeps \
          and other names.\n\
          The word `all` selects the suites `{}`.\n\n\
-         The definition tells where the clock is read. \
+         A definition names the moments at which the clock is read. \
          If all ranks take part, `--definition` chooses another one:\n\n",
         DEFAULT_SUITES.join("` and `")
     );
