@@ -102,10 +102,7 @@ fn sets_of_runs_have_the_verdicts_of_a_comparison() {
     let (base, new) = runs.split_at(1);
     let comparison = Some(compare::compare(base, new, &compare::Options::default()));
     let page = report(&runs, &Options { comparison, ..Options::default() });
-    check_holds(
-        &page,
-        &["<section id=\"comparison\">", "verdict: of ", "1 measurement against 1"],
-    );
+    check_holds(&page, &["<section id=\"comparison\">", "verdict: of ", "1 measurement against 1"]);
     assert!(!page_of(&runs).contains("id=\"comparison\""));
 }
 

@@ -47,7 +47,11 @@ pub(crate) fn algorithms(args: &AlgorithmsArgs, launcher: Option<&Launcher>) -> 
 
 /// Suite and name of the kernel that measures `operation`. A barrier has its algorithms where it is unblocked.
 fn kernel_of(operation: &str) -> (&'static str, &str) {
-    if operation == Kind::Barrier.name() { ("imb-nbc", "ibarrier_pure") } else { ("imb", operation) }
+    if operation == Kind::Barrier.name() {
+        ("imb-nbc", "ibarrier_pure")
+    } else {
+        ("imb", operation)
+    }
 }
 
 /// The kind of the collective `operation`.
@@ -224,7 +228,9 @@ mod tests {
         let wrong = |error: anyhow::Error| (exit::code_of(&error), error.to_string());
         let (code, text) = wrong(kind_of("sum").unwrap_err());
         assert_eq!(code, exit::USAGE);
-        assert!(text.starts_with("'sum' is no operation with algorithms (they are barrier, bcast,"));
+        assert!(
+            text.starts_with("'sum' is no operation with algorithms (they are barrier, bcast,")
+        );
         let (code, text) = wrong(drawing(Kind::Broadcast, "bruck", 4, 8).unwrap_err());
         assert_eq!(code, exit::USAGE);
         assert!(text.starts_with("bcast has no algorithm 'bruck' (it has linear, binomial,"));

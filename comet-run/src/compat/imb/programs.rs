@@ -69,7 +69,9 @@ impl Program {
             let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
             let (last, others) = names.split_last().unwrap_or((&"", &[]));
             let (first, others) = (PROGRAMS[0].name, others.join(", "));
-            Stop::Wrong(format!("{name} is not supported, but {others} and {last} are (write {first})"))
+            Stop::Wrong(format!(
+                "{name} is not supported, but {others} and {last} are (write {first})"
+            ))
         })
     }
 
@@ -77,9 +79,9 @@ impl Program {
     pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
         let (whose, list) = (format!("{}: ", self.name), format!("{} -list shows all", self.name));
         let unknown = || match PROGRAMS.iter().find(|program| program.suite.find(word).is_some()) {
-            Some(Self { name, .. }) => Stop::Wrong(format!(
-                "{whose}{word} is a benchmark of {name} (write {name} {word})"
-            )),
+            Some(Self { name, .. }) => {
+                Stop::Wrong(format!("{whose}{word} is a benchmark of {name} (write {name} {word})"))
+            }
             None => not_here(self.suite, &whose, word, &list),
         };
         self.suite.find(word).ok_or_else(unknown)

@@ -322,7 +322,10 @@ fn programs_of_files_have_counts_ranks_and_a_folder_of_their_own() {
     let notes = noted.unwrap().notes;
     assert_eq!(notes.len(), 2, "{notes:?}");
     for (line, part) in [
-        ("IMB-IO S_Writes_Indv --io-dir=.", "S_Writes_Indv is not supported; did you mean S_Write_Indv"),
+        (
+            "IMB-IO S_Writes_Indv --io-dir=.",
+            "S_Writes_Indv is not supported; did you mean S_Write_Indv",
+        ),
         ("IMB-IO -root_shift on --io-dir=.", "IMB-IO: -root_shift is unknown"),
     ] {
         let sentence = refusal(line);
