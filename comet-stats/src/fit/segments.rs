@@ -152,9 +152,9 @@ impl<'a> Search<'a> {
         if is_long { moments.error_of_line(self.rules.not_negative) } else { f64::INFINITY }
     }
 
-    /// The error of one line through the points `from..end`.
+    /// The error of one line through the points `from..end`, however few they are.
     fn error_between(&self, from: usize, end: usize) -> f64 {
-        self.error(&self.moments(from, end), end - from)
+        self.moments(from, end).error_of_line(self.rules.not_negative)
     }
 
     /// Moments of the points `from..end`, from whole blocks as far as there are any.
@@ -196,7 +196,30 @@ impl<'a> Search<'a> {
                 cuts[index] = self.moved(cuts[index - 1], cuts[index], cuts[index + 1]);
             }
         }
+        for index in 1..n_segments {
+            cuts[index] = self.released(&cuts, index);
+        }
         Some(cuts)
+    }
+
+    /// The place of this cut, which the least length of a segment may have kept from its own: two points
+    /// are enough beside it, if the score speaks for them as for a segment.
+    fn released(&self, cuts: &[usize], index: usize) -> usize {
+        let (before, cut, after) = (cuts[index - 1], cuts[index], cuts[index + 1]);
+        let min_points = self.rules.min_points.max(2);
+        let shorter = (cut - before == min_points).then_some(before + 2..cut);
+        let later = (after - cut == min_points).then_some(cut + 1..after - 1);
+        let with = |place: usize| {
+            let mut moved = cuts.to_vec();
+            moved[index] = place;
+            (self.score(&moved), place)
+        };
+        // Equal sizes stay together.
+        let is_first = |place: &usize| self.points[place - 1].0 < self.points[*place].0;
+        let places = shorter.into_iter().chain(later).flatten().filter(is_first);
+        let best = places.map(with).min_by(|a, b| a.0.total_cmp(&b.0));
+        let kept = self.score(cuts);
+        best.filter(|(score, _)| *score <= kept - MIN_SCORE_DROP).map_or(cut, |(_, place)| place)
     }
 
     /// The best point for `cut` among those of the two blocks around it, between the cuts beside it.
@@ -426,6 +449,18 @@ mod tests {
         };
         check(3, 2);
         check(4, 1);
+    }
+
+    #[test]
+    fn a_jump_beside_two_points_is_found_to_the_byte() {
+        let check = |sizes: &[f64], limit: f64, next: f64| {
+            let jump = |n: f64| if n <= limit { 0.99 + 0.0072 * n } else { 1.31 + 0.0002 * n };
+            let found = segments(&law(sizes, jump), &Bounds::default()).unwrap();
+            let ends: Vec<_> = found.windows(2).map(|pair| (pair[0].to, pair[1].from)).collect();
+            assert_eq!(ends, [(limit, next)]);
+        };
+        check(&[0.0, 8.0, 9.0, 10.0, 11.0, 13.0, 16.0, 32.0, 64.0, 128.0], 8.0, 9.0);
+        check(&[0.0, 8.0, 9.0, 10.0, 11.0, 13.0, 16.0, 32.0, 64.0, 128.0], 32.0, 64.0);
     }
 
     #[test]
