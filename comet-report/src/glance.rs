@@ -56,11 +56,12 @@ pub fn glance(run: Option<&Run>, points: &[Point]) -> Vec<Answer> {
     answers.extend(half_length(&far));
     answers.extend(best_rate(&exchanges, "both ways at once"));
     for kernel in kernels(of_class(Class::Synchronisation).filter(|of| is_first_series(of))) {
-        answers.extend(kernel.first().map(|point| time(point, of_ranks(point))));
+        answers.extend(kernel.first().map(|point| time(point, of_ranks(point, &ok))));
     }
     for kernel in kernels(of_class(Class::Collective).filter(|of| is_first_series(of))) {
-        answers.extend(shortest(&kernel));
-        answers.extend(best_rate(&kernel, &of_ranks(kernel[0])));
+        let name = of_ranks(kernel[0], &ok);
+        answers.extend(shortest(&kernel, &name));
+        answers.extend(best_rate(&kernel, &name));
     }
     let calls = of_class(Class::Synchronisation).chain(of_class(Class::Collective));
     answers.extend(kernels(calls).iter().filter_map(|kernel| hidden_call(kernel)));
@@ -111,11 +112,11 @@ fn latencies(run: Option<&Run>, messages: &[&Point]) -> Vec<Answer> {
     classes.into_iter().map(answer).collect()
 }
 
-/// The time of the shortest operation of `points` that moves data.
-fn shortest(points: &[&Point]) -> Option<Answer> {
+/// The time of the shortest operation of `points`, those of `name`, that moves data.
+fn shortest(points: &[&Point], name: &str) -> Option<Answer> {
     let sized = points.iter().filter_map(|of| Some((size(of).filter(|size| *size > 0)?, *of)));
     let (_, point) = sized.min_by_key(|(size, _)| *size)?;
-    Some(time(point, format!("{}, {}", of_ranks(point), words_of_size(point)?)))
+    Some(time(point, format!("{name}, {}", words_of_size(point)?)))
 }
 
 /// The best rate of `points`, of the kind `what`.
@@ -131,14 +132,26 @@ fn best_rate(points: &[&Point], what: &str) -> Option<Answer> {
     Some(Answer { what, value: rate, unit: "B/s".into(), low, high, key: point.key.clone() })
 }
 
-/// The shortest message of `points` that reaches half of their best rate.
+/// The length from which the messages of `points` stay above half of their best rate, and the
+/// shortest that reaches it, if that is another; none of a single length.
 fn half_length(points: &[&Point]) -> Option<Answer> {
-    let (best, _) = fastest(points)?;
-    let is_half = |of: &&&Point| of.bytes_per_s().is_some_and(|rate| 2.0 * rate >= best);
-    let point = points.iter().filter(is_half).min_by_key(|of| of.on(Over::Message))?;
+    let (best, fastest) = fastest(points)?;
+    let beside = points.iter().filter(|of| hops(of) == hops(fastest));
+    let mut rated: Vec<(u64, bool, &Point)> = beside
+        .filter_map(|of| Some((of.on(Over::Message)?, 2.0 * of.bytes_per_s()? >= best, *of)))
+        .collect();
+    rated.sort_by_key(|(length, ..)| *length);
+    let (shortest, ..) = *rated.first()?;
+    let (first, ..) = *rated.iter().find(|(_, is_half, _)| *is_half)?;
+    let above = rated.iter().rposition(|(_, is_half, _)| !is_half).map_or(0, |below| below + 1);
+    let (for_good, _, point) = *rated.get(above).filter(|_| rated[rated.len() - 1].0 > shortest)?;
+    let what = match first < for_good {
+        true => format!("half of that: first at {}, for good from", bytes(first)),
+        false => "half of that from".into(),
+    };
     Some(Answer {
-        what: "half of that from".into(),
-        value: point.on(Over::Message)? as f64,
+        what,
+        value: for_good as f64,
         unit: "B".into(),
         low: None,
         high: None,
@@ -214,10 +227,13 @@ fn time(point: &Point, what: String) -> Answer {
     Answer { what, value, unit: "ns".into(), low, high, key: point.key.clone() }
 }
 
-/// The kernel of `point` and its ranks: `broadcast among 4`.
-fn of_ranks(point: &Point) -> String {
+/// The kernel of `point` and its ranks, with the suite if `all` have another kernel of that name:
+/// `broadcast among 4`, `naive/barrier among 2`.
+fn of_ranks(point: &Point, all: &[&Point]) -> String {
     let ranks = point.params.ranks().map_or(String::new(), |n| format!(" among {n}"));
-    format!("{}{ranks}", point.kernel)
+    let is_other = |of: &&Point| of.kernel == point.kernel && of.suite != point.suite;
+    let name = if all.iter().any(is_other) { point.id() } else { point.kernel.to_string() };
+    format!("{name}{ranks}")
 }
 
 /// Amount of data of one operation, in the unit of its axis.
@@ -308,7 +324,46 @@ mod tests {
             assert!(is_of_it, "{answer}");
         }
         let Some(Record::End(end)) = records.last() else { panic!("the last record is the end") };
-        assert_eq!(end.glance[..], found[1..], "the fixture has no echo of 8 B");
+        let without_8_bytes = [&found[1], &found[3]];
+        assert!(end.glance.iter().eq(without_8_bytes), "one length has no half: {:?}", end.glance);
+    }
+
+    /// Echoes of these lengths and rates in bytes a second.
+    fn echoes(rates: &[(u64, f64)]) -> Vec<Point> {
+        let topology = fixture::topology();
+        let mut maker = crate::points::PointMaker::new("id", &topology);
+        let echo = |(length, rate): &(u64, f64)| {
+            let mut points = maker.measured(&fixture::echo(*length));
+            let numbers = &mut points[0].measured_mut().unwrap().numbers;
+            numbers.rate.as_mut().unwrap().bytes_per_s = *rate;
+            points
+        };
+        rates.iter().flat_map(echo).collect()
+    }
+
+    #[test]
+    fn half_of_the_best_rate_counts_from_where_it_stays() {
+        let check = |rates: &[(u64, f64)], expected: Option<(&str, f64)>| {
+            let points = echoes(rates);
+            let found = half_length(&points.iter().collect::<Vec<_>>());
+            let found = found.as_ref().map(|answer| (&*answer.what, answer.value));
+            assert_eq!(found, expected);
+        };
+        let dip = [(64, 1e9), (1536, 7e9), (4096, 2e9), (32_768, 8e9), (65_536, 13e9)];
+        let twice = "half of that: first at 1536 B, for good from";
+        check(&dip, Some((twice, 32_768.0)));
+        check(&[(64, 1e9), (4096, 7e9), (65_536, 13e9)], Some(("half of that from", 4096.0)));
+        check(&[(64, 13e9)], None);
+    }
+
+    #[test]
+    fn kernels_of_one_name_are_told_apart() {
+        let records = fixture::records();
+        let barrier = fixture::points(&records).find(|of| of.kernel == "barrier").unwrap();
+        let other = Point { suite: "naive".into(), ..barrier.clone() };
+        let found = glance(None, &[barrier.clone(), other]);
+        let names: Vec<_> = found.iter().map(|answer| &*answer.what).collect();
+        assert_eq!(names, ["comet/barrier among 2", "naive/barrier among 2"]);
     }
 
     #[test]
