@@ -318,6 +318,7 @@ mod tests {
         for point in &mut run.points {
             let quoted_ns = point.quoted_ns().unwrap();
             point.launches = Some(Launches {
+                numbers: Vec::new(),
                 quoted_ns: vec![quoted_ns; 3],
                 slices: vec![1; 3],
                 period_s: 24.0,

@@ -126,6 +126,7 @@ fn points_without_numbers_and_launches_are_kept() {
     let Record::Point(point) = &mut records[1] else { panic!("a point") };
     let numbers = [0.1, 1e21, 3.0];
     point.launches = Some(Launches {
+        numbers: Vec::new(),
         quoted_ns: numbers.to_vec(),
         slices: vec![1; 3],
         period_s: 1.0,

@@ -127,7 +127,7 @@ fn quoted<'a>(model: &'a Model, name: &str) -> Option<&'a Parameter> {
     let line = model.fits.first().filter(|_| model.model == "line")?;
     let mut segments = model.fits.iter().filter(|fit| fit.name == "segment");
     let fit = match line.quality.verdict {
-        FitGrade::Segment if name == "r_inf" => segments.next_back()?,
+        FitGrade::Segment if name == "r_inf" => segments.rfind(|fit| fit.to == line.to)?,
         FitGrade::Segment => segments.next()?,
         _ => line,
     };

@@ -9,7 +9,7 @@ mod fom;
 pub(crate) mod foreign;
 mod imb;
 mod junit;
-mod models;
+pub(crate) mod models;
 mod openmetrics;
 mod osu;
 mod skampi;

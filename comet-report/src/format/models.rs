@@ -7,6 +7,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use crate::launches::count;
 use crate::record::{Breakpoint, BreakpointSource, Fit, FitGrade, Model, Name, Parameter, Record};
 use crate::sink::{RecordSink, Stream};
 use crate::units::{DIGITS, SIZE_DIGITS, significant};
@@ -26,12 +27,11 @@ pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
 /// One line about `model`: the fit to quote, and whether to trust it.
 pub(super) fn summary(model: &Model) -> String {
     let Some(fit) = model.fits.first() else { return "none".into() };
-    let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
     let worst = 100.0 * fit.quality.max_relative_residual;
     let at = significant(fit.quality.max_at, SIZE_DIGITS) + " " + &unit(model);
     let (at, verdict) = (at.trim_end(), Name(fit.quality.verdict));
     let breaks = breakpoints(model).map_or(String::new(), |text| format!("; {text}"));
-    let parameters = parameters.join(", ");
+    let parameters = known(fit);
     if fit.quality.verdict == FitGrade::Segment {
         return format!("{}: one law is off by up to {worst:.0} % (at {at}){breaks}", fit.law);
     }
@@ -44,11 +44,17 @@ pub(super) fn segments(model: &Model) -> Vec<String> {
     let segments = model.fits.iter().filter(|fit| is_segmented && fit.name == "segment");
     let line = |fit: &Fit| {
         let [from, to] = [fit.from, fit.to].map(|size| significant(size, SIZE_DIGITS));
-        let parameters: Vec<String> = fit.parameters.iter().map(plain).collect();
         let verdict = Name(fit.quality.verdict);
-        format!("  {from} to {to} {}: {}; {verdict}", unit(model), parameters.join(", "))
+        format!("  {from} to {to} {}: {}; {verdict}", unit(model), known(fit))
     };
     segments.map(line).collect()
+}
+
+/// The parameters of `fit` that are known.
+fn known(fit: &Fit) -> String {
+    let known = fit.parameters.iter().filter(|parameter| parameter.value.is_some());
+    let known: Vec<String> = known.map(plain).collect();
+    if known.is_empty() { "no parameter is known".into() } else { known.join(", ") }
 }
 
 /// The unit of sizes, which says so where they count all bytes of an operation.
@@ -63,7 +69,16 @@ fn block(model: &Model) -> String {
         model.variant.as_deref().unwrap_or_default().to_owned() + &params.collect::<String>();
     let mut text =
         format!("# {}/{}, {}: {}", model.suite, model.kernel, sweep.trim_start(), first.law);
-    writeln!(text, ", weights: {}", model.weights).expect("a string takes any text");
+    write!(text, ", weights: {}", model.weights).expect("a string takes any text");
+    let mut parameters = model.fits.iter().flat_map(|fit| &fit.parameters);
+    if parameters.any(|parameter| parameter.low.is_some()) {
+        let ranges = match model.launches {
+            Some(launches) => format!("fits of {}", count(launches)),
+            None => "the scatter around one fit".into(),
+        };
+        text += &format!(", ranges: {ranges}");
+    }
+    text.push('\n');
     let columns = columns(model);
     let rows = model.fits.iter().map(|fit| row(fit, &columns));
     let rows: Vec<Vec<String>> = std::iter::once(head(model, &columns)).chain(rows).collect();
@@ -82,7 +97,7 @@ fn figures(model: &Model) -> String {
     let params = model.params.0.iter().map(|(name, value)| format!(" {name}={value}"));
     let marks = model.marks.iter().map(|mark| format!("  {} {}", mark.name, with_interval(mark)));
     let (params, marks) = (params.collect::<String>(), marks.collect::<String>());
-    let warnings = model.warnings.iter().map(|warning| format!("# warning: {warning}\n"));
+    let warnings = model.warnings.iter().map(|of| format!("# warning: {}\n", warning(of)));
     let warnings = warnings.collect::<String>();
     format!("# {}/{},{params}:{marks}\n{warnings}\n", model.suite, model.kernel)
 }
@@ -134,7 +149,7 @@ fn notes(model: &Model) -> Vec<String> {
     if model.model == "line" {
         notes.push(
             "two of t0, r_inf, n_half and pi0 are independent: n_half = t0 r_inf, \
-             pi0 = r_inf / n_half"
+             pi0 = r_inf / n_half, in each fit"
                 .to_owned(),
         );
     }
@@ -143,8 +158,34 @@ fn notes(model: &Model) -> Vec<String> {
         let marks: Vec<String> = model.marks.iter().map(plain).collect();
         notes.push(format!("measured: {}", marks.join(", ")));
     }
-    notes.extend(model.warnings.iter().map(|warning| format!("warning: {warning}")));
+    notes.extend(model.warnings.iter().map(|of| format!("warning: {}", warning(of))));
     notes
+}
+
+/// The warning of a record in words; what follows its name stays.
+pub(crate) fn warning(of_record: &str) -> String {
+    let (name, rest) = of_record.split_once(": ").unwrap_or((of_record, ""));
+    let words = match name {
+        "t0_nonpositive" => {
+            "none of t0, r_inf, n_half and pi0 is known: the line is 0 above size 0"
+        }
+        "rate_not_identifiable" => {
+            "none of t0, r_inf, n_half and pi0 is known: the times show no rate"
+        }
+        "no_segment" | "no_segments" => "a segment is left out:",
+        "no_parkbench_ols" => "a fit of PARKBENCH is left out:",
+        "clock_share" => "two readings of the clock are",
+        "store_and_forward" => "each node on the way seems to take the whole message first",
+        "no_shared_rate" => "the times show no rate that the pairs share",
+        "latency_not_identifiable" => "L may be 0: the overheads hide it",
+        "short_delay" => "sizes are left out, because their delays are shorter than a round trip",
+        "overlap_not_identifiable" => {
+            "a share is far outside of 0 to 1: the four times do not belong together, or differ by \
+             their scatter alone"
+        }
+        _ => return of_record.into(),
+    };
+    format!("{words} {rest}").trim_end().to_owned()
 }
 
 /// Breakpoints of `model`, if any.
@@ -184,4 +225,31 @@ fn interval(low: Option<f64>, high: Option<f64>, n_digits: usize) -> String {
     let [low, high] =
         [low, high].map(|end| end.map_or("-".into(), |end| significant(end, n_digits)));
     format!(" [{low}, {high}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_words() {
+        let names = [
+            "t0_nonpositive",
+            "rate_not_identifiable",
+            "no_segment: no line from 64 to 101: 3 points are too few",
+            "no_parkbench_ols: a time of 0",
+            "clock_share: up to 3 % of a time (at 0 B)",
+            "store_and_forward",
+            "no_shared_rate",
+            "latency_not_identifiable",
+            "short_delay",
+            "overlap_not_identifiable",
+        ];
+        for name in names {
+            let words = warning(name).replace("r_inf", "").replace("n_half", "");
+            assert!(!words.contains('_') && words.contains(' '), "{words}");
+        }
+        let words = warning(names[4]);
+        assert_eq!(words, "two readings of the clock are up to 3 % of a time (at 0 B)");
+    }
 }

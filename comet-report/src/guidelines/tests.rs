@@ -33,6 +33,7 @@ pub(crate) fn run(n_launches: u32, times: &[(&str, u64, f64)]) -> RunRecords {
     run.run = launches.run;
     for point in &mut run.points {
         point.launches = Some(crate::record::Launches {
+            numbers: Vec::new(),
             quoted_ns: Vec::new(),
             slices: Vec::new(),
             period_s: 0.0,

@@ -99,12 +99,15 @@ fn launches(
     let period_s = points.last()?.t_rel_s - points.first()?.t_rel_s;
     let quoted_ns: Vec<f64> = all.iter().map(|of| of.numbers.quoted_ns).collect::<Option<_>>()?;
     let within: Option<Vec<f64>> = all.iter().map(|of| square_of_slices(of)).collect();
+    let numbers: Vec<u32> = points.iter().filter_map(|point| point.launch).collect();
+    let are_all = (1..).zip(&numbers).all(|(number, found)| number == *found);
     Some(Launches {
         variance_between: variance_of_logarithms(&quoted_ns).unwrap_or(0.0),
         slices: all.iter().map(|of| slices(of)).collect(),
         period_s,
         is_of_moment: is_real && period_s < LEAST_PERIOD_S,
         variance_within: within.map(|squares| squares.iter().sum::<f64>() / squares.len() as f64),
+        numbers: if are_all { Vec::new() } else { numbers },
         quoted_ns,
         speeds,
     })

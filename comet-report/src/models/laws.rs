@@ -2,14 +2,14 @@
 //! that share a rate.
 
 use comet_stats::fit::{
-    Bounds, Candidate, Growth, HopLine, Intensity, MaxRate, Range, Scaling, StoreAndForward,
+    Bounds, Candidate, Growth, HopLine, Intensity, Line, MaxRate, Range, Scaling, StoreAndForward,
     segments, subdomain_edge,
 };
 use comet_stats::median;
 
 use super::FREE;
 use super::sweep::{
-    Sweep, blank, extent, fit, half_widths_us, parameter, real, scaled, time_us, weights,
+    Sweep, Times, extent, fit, half_widths_us, parameter, real, scaled, time_us, weights,
 };
 use crate::record::{Fit, Model, Over, Parameter, Point, RANKS};
 
@@ -42,8 +42,9 @@ pub(super) fn distance(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
         let (triples, widths) = (part.triples()?, half_widths_us(&part.points));
         let test = StoreAndForward::test(&triples, weights(widths.as_deref())).ok()?;
         let line = HopLine::fit(&triples, weights(widths.as_deref())).ok()?;
-        is_stored |= test.is_likely();
-        let parameters = distance_parameters(&line, &test, &axis.unit);
+        let is_of_launch = part.times.launch.is_some();
+        is_stored |= test.is_likely() && !is_of_launch;
+        let parameters = distance_parameters(&line, &test, is_of_launch, &axis.unit);
         Some(fit([name, DISTANCE], part.extent(0), parameters, &line.quality, n_segments))
     };
     model.fits = sweep.fits("hops", &found, law)?;
@@ -64,10 +65,16 @@ fn breaks(sweep: &Sweep<'_>) -> Vec<u64> {
     pairs.into_iter().map(|(size, _)| size).filter(|size| is_end(*size)).collect()
 }
 
-fn distance_parameters(line: &HopLine, test: &StoreAndForward, unit: &str) -> Vec<Parameter> {
+/// The parameters, of one launch or of all together.
+fn distance_parameters(
+    line: &HopLine,
+    test: &StoreAndForward,
+    is_of_launch: bool,
+    unit: &str,
+) -> Vec<Parameter> {
     let per_unit = format!("us/{unit}");
     // Where the points do not speak for it, it is nothing but the scatter.
-    let stored = test.is_likely().then_some(());
+    let stored = (is_of_launch || test.is_likely()).then_some(());
     let range = stored.and(test.range);
     let startup = Some(line.t0).filter(|t0| *t0 > 0.0);
     vec![
@@ -79,16 +86,18 @@ fn distance_parameters(line: &HopLine, test: &StoreAndForward, unit: &str) -> Ve
 }
 
 /// Round trip of a middle pair of `point` in us: the median over the ranks that begin, of each one's
-/// own time; the time of all pairs where the ranks have none.
+/// own time; the time of all pairs where the ranks have none. In a launch it is longer or shorter as
+/// that is.
 ///
 /// The ranks that begin are the lower half of those that sampled. The slowest of many pairs takes
 /// longer by noise alone, and what precedes its start is in its time.
-fn of_a_pair(point: &Point, n_pairs: u64) -> Option<f64> {
+fn of_a_pair(sweep: &Sweep<'_>, point: &Point, n_pairs: u64) -> Option<f64> {
     let ranks = point.measured().and_then(|measured| measured.ranks_ns.as_ref());
     let times = ranks.map(|ranks| &*ranks.per_rank);
     let times = times.filter(|times| times.len() as u64 == 2 * n_pairs);
-    let own = times.and_then(|times| median(&times[..times.len() / 2]));
-    own.map_or_else(|| time_us(point), |own_ns| Some(own_ns / 1e3))
+    let own_us = times.and_then(|times| median(&times[..times.len() / 2])).map(|ns| ns / 1e3);
+    let (all_us, now_us) = (time_us(point)?, sweep.time_us(point)?);
+    Some(own_us.unwrap_or(all_us) * now_us / all_us)
 }
 
 /// The law of sizes and numbers of pairs, over all sizes and over those between the breakpoints.
@@ -98,7 +107,7 @@ pub(super) fn shared_rate(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model
     let law = |part: &Sweep<'_>, name: &str, n_segments| {
         let triple = |point: &&Point| {
             let [size, n_pairs] = [0, 1].map(|index| part.at(point, index));
-            Some((real(n_pairs), real(size), of_a_pair(point, n_pairs)? / WAYS))
+            Some((real(n_pairs), real(size), of_a_pair(part, point, n_pairs)? / WAYS))
         };
         let triples: Vec<(f64, f64, f64)> =
             part.points.iter().map(triple).collect::<Option<_>>()?;
@@ -111,7 +120,7 @@ pub(super) fn shared_rate(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model
         });
         let law = MaxRate::fit(&triples, weights(widths.as_deref())).ok()?;
         is_shared.get_or_insert(law.is_shared());
-        let parameters = shared_parameters(&law);
+        let parameters = shared_parameters(&law, part.times.launch.is_some());
         Some(fit([name, SHARED], part.extent(0), parameters, &law.quality, n_segments))
     };
     model.fits = sweep.fits("max_rate", breakpoints, law)?;
@@ -119,10 +128,10 @@ pub(super) fn shared_rate(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model
     Some(model)
 }
 
-fn shared_parameters(law: &MaxRate) -> Vec<Parameter> {
+fn shared_parameters(law: &MaxRate, is_of_launch: bool) -> Vec<Parameter> {
     let startup = Some(law.t0).filter(|t0| *t0 > 0.0);
     // Where the points do not speak for it, the rate of the node is nothing but their scatter.
-    let shared = law.is_shared().then_some(());
+    let shared = (is_of_launch || law.is_shared()).then_some(());
     let (per_node, range) = (shared.map(|()| law.per_node), shared.and(law.per_node_range));
     vec![
         parameter("t0", "us", startup, law.t0_range),
@@ -136,43 +145,60 @@ fn shared_parameters(law: &MaxRate) -> Vec<Parameter> {
 /// The laws of growth with the number of ranks, each with its weight (SYNCH1 and COMMS3 of the
 /// PARKBENCH report are to be read so), or that there is no growth.
 pub(super) fn growth(points: &[&Point]) -> Option<Model> {
-    let pair = |point: &&Point| Some((real(point.params.ranks()?), time_us(point)?));
-    let pairs: Vec<(f64, f64)> = points.iter().map(pair).collect::<Option<_>>()?;
-    let scaling = Scaling::fit(&pairs).ok()?;
-    let extent = extent(pairs.iter().map(|(n_ranks, _)| *n_ranks));
-    let wire = |Candidate { growth, line, weight }: &Candidate| -> Fit {
+    let sweep =
+        Sweep { points: points.to_vec(), axes: Vec::new(), all: &[], times: Times::default() };
+    let pairs = |sweep: &Sweep<'_>| -> Option<Vec<(f64, f64)>> {
+        let pair = |point: &&Point| Some((real(point.params.ranks()?), sweep.time_us(point)?));
+        sweep.points.iter().map(pair).collect()
+    };
+    let scaling = Scaling::fit(&pairs(&sweep)?).ok()?;
+    let extent = extent(pairs(&sweep)?.iter().map(|(n_ranks, _)| *n_ranks));
+    let wire = |growth: Growth, line: &Line, weight| -> Fit {
         let mut parameters = vec![parameter("a", "us", Some(line.t0), line.t0_range())];
-        if *growth != Growth::None {
+        if growth != Growth::None {
             parameters.push(parameter("b", "us", Some(line.per_unit), line.per_unit_range()));
-            parameters.push(parameter("weight", "", Some(*weight), None));
+            parameters.push(parameter("weight", "", Some(weight), None));
         }
         let law = format!("t = {}", growth.formula());
         fit([growth.name(), &law], extent, parameters, &line.quality, 1)
     };
-    let fits = scaling.candidates.iter().map(wire).collect();
-    Some(Model { fits, ..blank(points, &FREE, "scaling", [RANKS, ""]) })
+    // Launches choose no law of their own.
+    let candidates = |sweep: &Sweep<'_>| {
+        let pairs = pairs(sweep)?;
+        let candidate =
+            |of: &Candidate| Some(wire(of.growth, &of.growth.fit(&pairs).ok()?, of.weight));
+        scaling.candidates.iter().map(candidate).collect()
+    };
+    let fits = sweep.across_launches(candidates)?;
+    let blank = sweep.model("scaling", [RANKS, ""]);
+    let params = points[0].params.without(&FREE);
+    Some(Model { fits, params, weights: "relative".into(), ..blank })
 }
 
 /// The law of the rate over the operations for each word that moves.
 pub(super) fn intensity(mut sweep: Sweep<'_>, _: &[u64]) -> Option<Model> {
     let axis = sweep.axes[0];
     sweep.points.sort_by_key(|point| point.number(&axis.name));
-    let rate = |point: &&Point| {
-        Some((real(point.number(&axis.name)?), operations(point)? / time_us(point)?))
-    };
-    let rates: Vec<(f64, f64)> = sweep.points.iter().map(rate).collect::<Option<_>>()?;
-    // A rate and its time have the same relative error.
-    let widths = half_widths_us(&sweep.points).and_then(|widths| {
-        let of_rate = |(width, (point, (_, rate))): (f64, (&&Point, &(f64, f64)))| {
-            Some(width / time_us(point)? * rate)
+    let law = |sweep: &Sweep<'_>| {
+        let rate = |point: &&Point| {
+            Some((real(point.number(&axis.name)?), operations(point)? / sweep.time_us(point)?))
         };
-        let points = sweep.points.iter().zip(&rates);
-        widths.into_iter().zip(points).map(of_rate).collect::<Option<Vec<_>>>()
-    });
-    let law = Intensity::fit(&rates, weights(widths.as_deref())).ok()?;
+        let rates: Vec<(f64, f64)> = sweep.points.iter().map(rate).collect::<Option<_>>()?;
+        // A rate and its time have the same relative error.
+        let widths = half_widths_us(&sweep.points).and_then(|widths| {
+            let of_rate = |(width, (point, (_, rate))): (f64, (&&Point, &(f64, f64)))| {
+                Some(width / time_us(point)? * rate)
+            };
+            let points = sweep.points.iter().zip(&rates);
+            widths.into_iter().zip(points).map(of_rate).collect::<Option<Vec<_>>>()
+        });
+        let law = Intensity::fit(&rates, weights(widths.as_deref())).ok()?;
+        let parameters = intensity_parameters(&law);
+        let names = ["intensity", INTENSITY];
+        Some(vec![fit(names, sweep.extent(0), parameters, &law.quality, 1)])
+    };
     let mut model = sweep.model("intensity", [&axis.name, "flop/word"]);
-    let parameters = intensity_parameters(&law);
-    model.fits = vec![fit(["intensity", INTENSITY], sweep.extent(0), parameters, &law.quality, 1)];
+    model.fits = sweep.across_launches(law)?;
     Some(model)
 }
 

@@ -16,6 +16,7 @@
 //! the evaluation that the record states for a kernel.
 
 mod laws;
+mod ranges;
 mod sizes;
 mod slices;
 pub(crate) mod sweep;
@@ -25,7 +26,7 @@ pub(crate) use slices::is_plausible;
 
 use comet_core::kernel::{AxisKind, Class, Evaluation};
 
-use self::sweep::{Sweep, groups, is_ok};
+use self::sweep::{Sweep, Times, groups, is_ok};
 use crate::older::N_RANKS;
 use crate::order::grouped;
 use crate::record::{AxisFacts, Fit, FitGrade, MESH, Model, Over, Parameter, Point, RANKS};
@@ -105,7 +106,7 @@ impl Kind {
         let swept = all.iter().copied().filter(|point| is_on(point) && (self.takes)(point));
         let model = |points: Vec<&Point>| {
             let axes = self.axes(points[0]);
-            (self.fit)(Sweep { points, axes, all }, breakpoints)
+            (self.fit)(Sweep { points, axes, all, times: Times::default() }, breakpoints)
         };
         let sweeps = groups(swept, |point| self.names(point), true);
         sweeps.into_iter().filter_map(model).collect()
@@ -162,7 +163,7 @@ pub(crate) fn groups_of_lines<'m>(
 
 /// The fit of the largest sizes, if its r_inf and n_half are published.
 pub(crate) fn asymptotic(model: &Model) -> Option<&Fit> {
-    let fit = *quoted(model).last()?;
+    let fit = *quoted(model).last().filter(|fit| fit.to == model.fits[0].to)?;
     values(fit, ["r_inf", "n_half"]).iter().all(Option::is_some).then_some(fit)
 }
 

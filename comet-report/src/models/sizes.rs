@@ -2,20 +2,33 @@
 //! fits them.
 //!
 //! Two of the four are independent: n½ = t0 r∞ and π₀ = r∞ / n½ (PARKBENCH report, COMMS1), so they
-//! always stand together, and where t0 is not positive none of them is published. The size is the
-//! number of bytes that an operation moves, where the point has it: then r∞ is the rate of all bytes,
+//! always stand together, and where one of the two is not known none of them is published. The size
+//! is the number of bytes that an operation moves, where the point has it: then r∞ is the rate of all bytes,
 //! as COMMS3 wants it, and n½ is also given for the length of one message.
 
 use comet_core::kernel::{Class, Evaluation};
-use comet_stats::fit::{Bounds, Line, Marks, Segment, Weights, breaks, segments, segments_at};
+use comet_stats::fit::{
+    Bounds, FitError, Line, Marks, Segment, Weights, breaks, segments, segments_at,
+};
 
-use super::sweep::{Sweep, fit, half_widths_us, parameter, real, scaled, time_us, weights};
+use super::sweep::{
+    Sweep, clock_ns, fit, half_widths_us, parameter, real, scaled, time_us, weights,
+};
+use super::{value, values};
 use crate::record::{Breakpoint, BreakpointSource, Fit, Model, Parameter, Point};
 
 /// Name of the fits as PARKBENCH makes them.
 const OLS: &str = "parkbench_ols";
 
 const LAW: &str = "t = t0 + n / r_inf";
+
+/// Warning that the times give no startup time.
+const NO_STARTUP: &str = "t0_nonpositive";
+/// Warning that the times give no rate.
+const NO_RATE: &str = "rate_not_identifiable";
+/// Warnings about parts that make no line.
+const NO_SEGMENT: &str = "no_segment";
+const NO_OLS: &str = "no_parkbench_ols";
 
 /// Start of the random numbers that the intervals of breakpoints are drawn with.
 const SEED: u64 = 1993;
@@ -43,46 +56,69 @@ pub(super) fn model(mut sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> 
     let axis = sweep.axes[0];
     sweep.points.sort_by_key(|point| point.number(&axis.name));
     let scale = Scale::of(&sweep);
-    let pair = |point: &&Point| Some((scale.size(sweep.at(point, 0)), time_us(point)?));
-    let pairs: Vec<(f64, f64)> = sweep.points.iter().map(pair).collect::<Option<_>>()?;
-    let widths = half_widths_us(&sweep.points);
-    let times = Times { pairs: &pairs, weights: weights(widths.as_deref()), scale };
+    let pairs = scale.pairs(&sweep)?;
+    let found = segments(&pairs, &Bounds::default()).ok()?;
     let given: Vec<f64> = breakpoints.iter().map(|size| scale.size(*size)).collect();
     let mut model = sweep.model("line", [scale.x, scale.unit]);
-    times.describe(&given, &mut model)?;
-    model.warnings.extend(clock_share(&sweep));
-    let clock_us = |point: &&Point| point.quality().map_or(0.0, |q| q.overhead_ns.clock / 1e3);
-    let clocks_us = sweep.points.iter().map(clock_us);
-    let less: Vec<(f64, f64)> =
-        pairs.iter().zip(clocks_us).map(|(p, us)| (p.0, p.1 - us)).collect();
-    if less != pairs {
-        let cuts: Vec<f64> = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
-        let mut without = sweep.model("line", [scale.x, scale.unit]);
-        Times { pairs: &less, ..times }.describe(&cuts, &mut without);
-        model.fits.iter_mut().for_each(|fit| widen(fit, &without.fits));
+    model.breakpoints =
+        if given.is_empty() { searched(&pairs, &found) } else { inside(&given, &pairs) };
+    let cuts = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
+    let laws = Laws { scale, cuts, given, n_segments: found.len() };
+    let (mut starts, mut refused) = (None, None);
+    model.fits = sweep.across_launches(|sweep| {
+        let found = laws.fits(sweep)?;
+        starts.get_or_insert(value(&found.fits[0].parameters, "t0").is_some());
+        refused.get_or_insert(found.refused);
+        Some(found.fits)
+    })?;
+    model.fits.iter_mut().for_each(together);
+    model.warnings.extend(refused.unwrap_or_default());
+    if starts == Some(false) {
+        model.warnings.push(NO_STARTUP.into());
+    } else if value(&model.fits[0].parameters, "t0").is_none() {
+        model.warnings.push(NO_RATE.into());
     }
+    model.warnings.extend(clock_share(&sweep));
+    model.marks = scale.marks(&pairs);
     Some(model)
 }
 
-/// Widens the ranges of `fit` to those of the same points less the clock: the true times lie between
-/// both. Fits of PARKBENCH stay as its report has them.
-fn widen(fit: &mut Fit, without_clock: &[Fit]) {
-    let is_same = |other: &&Fit| {
-        (&other.name, other.from, other.to) == (&fit.name, fit.from, fit.to) && fit.name != OLS
+fn searched(pairs: &[(f64, f64)], found: &[Segment]) -> Vec<Breakpoint> {
+    let breaks = breaks(pairs, found, &Bounds::default(), SEED).unwrap_or_default();
+    let wire = |found: comet_stats::fit::Break| Breakpoint {
+        at: found.above,
+        how: BreakpointSource::Searched,
+        low: Some(found.range.low),
+        high: Some(found.range.high),
     };
-    let Some(other) = without_clock.iter().find(is_same) else { return };
-    for parameter in &mut fit.parameters {
-        let same = other.parameters.iter().find(|other| other.name == parameter.name);
-        let Some(other) = same else { continue };
-        parameter.low = parameter.low.zip(other.low).map(|(a, b)| a.min(b));
-        parameter.high = parameter.high.zip(other.high).map(|(a, b)| a.max(b));
+    breaks.into_iter().map(wire).collect()
+}
+
+/// The breaks at those of the sizes `given` that lie within `pairs`.
+fn inside(given: &[f64], pairs: &[(f64, f64)]) -> Vec<Breakpoint> {
+    let (first, last) = (pairs[0].0, pairs[pairs.len() - 1].0);
+    let mut inside: Vec<f64> =
+        given.iter().copied().filter(|at| (first..last).contains(at)).collect();
+    inside.sort_by(f64::total_cmp);
+    inside.dedup();
+    let wire = |at| Breakpoint { at, how: BreakpointSource::Given, low: None, high: None };
+    inside.into_iter().map(wire).collect()
+}
+
+/// Leaves all four of the parameters of `fit`, or none of them: two determine the others, and one
+/// alone says nothing.
+fn together(fit: &mut Fit) {
+    let [t0, intercept, r_inf] = values(fit, ["t0", "intercept", "r_inf"]);
+    if t0.or(intercept).and(r_inf).is_none() {
+        let none = |of: &mut Parameter| (of.value, of.low, of.high) = (None, None, None);
+        fit.parameters.iter_mut().for_each(none);
     }
 }
 
 /// The warning that two clock readings are a notable share of a time: the batches were short.
 fn clock_share(sweep: &Sweep<'_>) -> Option<String> {
     let share = |point: &&Point| {
-        let share = point.quality()?.overhead_ns.clock / (1e3 * time_us(point)?);
+        let share = clock_ns(point) / (1e3 * time_us(point)?);
         Some((share, sweep.at(point, 0)))
     };
     let worst = sweep.points.iter().filter_map(share).max_by(|a, b| a.0.total_cmp(&b.0));
@@ -131,111 +167,108 @@ impl<'a> Scale<'a> {
     fn rate_unit(&self) -> String {
         if self.unit == "B" { "MB/s".into() } else { format!("10^6 {}/s", self.unit) }
     }
-}
 
-struct Times<'a> {
-    pairs: &'a [(f64, f64)],
-    weights: Weights<'a>,
-    scale: Scale<'a>,
-}
-
-impl Times<'_> {
-    /// Adds all fits to `model`; `None` if there is not even a line.
-    fn describe(&self, given: &[f64], model: &mut Model) -> Option<()> {
-        let whole = Line::fit_robust(self.pairs, self.weights).ok()?;
-        let extent = [self.pairs[0].0, self.pairs[self.pairs.len() - 1].0];
-        let found = segments(self.pairs, &Bounds::default()).ok()?;
-        model.breakpoints =
-            if given.is_empty() { self.searched(&found) } else { self.given(given) };
-        let cuts: Vec<f64> = model.breakpoints.iter().map(|breakpoint| breakpoint.at).collect();
-        model.fits.push(self.fit("line", extent, &whole, found.len()));
-        if !cuts.is_empty() {
-            match segments_at(self.pairs, &cuts, self.weights, Line::fit_robust) {
-                Ok(segments) => model.fits.extend(self.parts("segment", &segments)),
-                Err(reason) => model.warnings.push(format!("no_segments: {reason}")),
-            }
-        }
-        // PARKBENCH cuts where it is told to, and nowhere else.
-        match segments_at(self.pairs, given, Weights::Equal, Line::fit) {
-            Ok(segments) => model.fits.extend(self.parts(OLS, &segments)),
-            Err(reason) => model.warnings.push(format!("no_parkbench_ols: {reason}")),
-        }
-        if whole.startup().is_none() {
-            model.warnings.push("t0_nonpositive".into());
-        }
-        model.marks = self.marks();
-        Some(())
+    /// The size and the time of each point.
+    fn pairs(&self, sweep: &Sweep<'_>) -> Option<Vec<(f64, f64)>> {
+        let pair = |point: &&Point| Some((self.size(sweep.at(point, 0)), sweep.time_us(point)?));
+        sweep.points.iter().map(pair).collect()
     }
 
-    fn searched(&self, found: &[Segment]) -> Vec<Breakpoint> {
-        let breaks = breaks(self.pairs, found, &Bounds::default(), SEED).unwrap_or_default();
-        let wire = |found: comet_stats::fit::Break| Breakpoint {
-            at: found.above,
-            how: BreakpointSource::Searched,
-            low: Some(found.range.low),
-            high: Some(found.range.high),
-        };
-        breaks.into_iter().map(wire).collect()
-    }
-
-    fn given(&self, sizes: &[f64]) -> Vec<Breakpoint> {
-        let (first, last) = (self.pairs[0].0, self.pairs[self.pairs.len() - 1].0);
-        let mut inside: Vec<f64> =
-            sizes.iter().copied().filter(|at| (first..last).contains(at)).collect();
-        inside.sort_by(f64::total_cmp);
-        inside.dedup();
-        let wire = |at| Breakpoint { at, how: BreakpointSource::Given, low: None, high: None };
-        inside.into_iter().map(wire).collect()
-    }
-
-    fn parts(&self, name: &str, segments: &[Segment]) -> Vec<Fit> {
-        let part = |segment: &Segment| self.fit(name, [segment.from, segment.to], &segment.line, 1);
-        segments.iter().map(part).collect()
-    }
-
-    fn fit(&self, name: &str, extent: [f64; 2], line: &Line, n_segments: usize) -> Fit {
-        let starts_first = extent[0] == self.pairs[0].0;
-        fit([name, LAW], extent, self.parameters(line, starts_first), &line.quality, n_segments)
-    }
-
-    /// The four together; none of them without a startup time. A segment of larger sizes has an
-    /// intercept, which is no startup time and has no inverse.
+    /// The four of `line`. Where it does not start at the smallest sizes, it has an intercept, which is
+    /// no startup time and may be negative.
     fn parameters(&self, line: &Line, is_startup: bool) -> Vec<Parameter> {
-        let Scale { unit, axis_unit, factor, .. } = self.scale;
+        let Self { unit, axis_unit, factor, .. } = *self;
         let start = match is_startup {
             true => parameter("t0", "us", line.startup(), line.t0_range()),
             false => parameter("intercept", "us", Some(line.t0), line.intercept_range()),
         };
-        let r_inf = line.r_inf().filter(|_| start.value.is_some());
-        // A ratio without a range has a divisor that may be 0.
-        let is_bounded = line.covariance.is_none() || line.n_half_range().is_some();
-        let n_half = line.n_half().filter(|_| is_bounded && start.value.is_some());
+        let (n_half, half_range) = (line.n_half(), line.n_half_range());
+        let pi_0 = line.pi_0().map(|per_us| 1e3 * per_us);
         let mut parameters = vec![
             start,
-            parameter("r_inf", &self.scale.rate_unit(), r_inf, r_inf.and(line.r_inf_range())),
-            parameter("n_half", unit, n_half, line.n_half_range()),
+            parameter("r_inf", &self.rate_unit(), line.r_inf(), line.r_inf_range()),
+            parameter("n_half", unit, n_half, half_range),
+            parameter("pi0", "kHz", pi_0, scaled(line.pi_0_range(), 1e3)),
         ];
-        if is_startup {
-            let pi_0 = line.pi_0().map(|per_us| 1e3 * per_us);
-            parameters.push(parameter("pi0", "kHz", pi_0, scaled(line.pi_0_range(), 1e3)));
-        }
         if factor != 1.0 {
-            let length = n_half.map(|n| n / factor);
-            let range = scaled(line.n_half_range(), 1.0 / factor);
+            let (length, range) = (n_half.map(|n| n / factor), scaled(half_range, 1.0 / factor));
             parameters.push(parameter("n_half_length", axis_unit, length, range));
         }
         parameters
     }
 
-    fn marks(&self) -> Vec<Parameter> {
-        let Some(marks) = Marks::of(self.pairs) else { return Vec::new() };
+    fn marks(&self, pairs: &[(f64, f64)]) -> Vec<Parameter> {
+        let Some(marks) = Marks::of(pairs) else { return Vec::new() };
         let mark = |name, unit, value| parameter(name, unit, value, None);
-        let unit = self.scale.unit;
+        let unit = self.unit;
         vec![
-            mark("best_rate", &self.scale.rate_unit(), Some(marks.peak)),
+            mark("best_rate", &self.rate_unit(), Some(marks.peak)),
             mark("best_rate_at", unit, Some(marks.peak_at)),
             mark("n_half_measured", unit, marks.half_at),
             mark("n_0.9_measured", unit, marks.ninety_at),
         ]
+    }
+}
+
+/// The laws of one sweep, for any times of its points.
+struct Laws<'a> {
+    scale: Scale<'a>,
+    /// Sizes that end segments, and those of them that the user gave.
+    cuts: Vec<f64>,
+    given: Vec<f64>,
+    /// Number of segments that the points fall into.
+    n_segments: usize,
+}
+
+/// Fits, and why there are no others.
+struct Found {
+    fits: Vec<Fit>,
+    refused: Vec<String>,
+}
+
+impl Laws<'_> {
+    /// All fits; `None` if there is not even a line.
+    fn fits(&self, sweep: &Sweep<'_>) -> Option<Found> {
+        let pairs = self.scale.pairs(sweep)?;
+        let widths = half_widths_us(&sweep.points);
+        let weights = weights(widths.as_deref());
+        let whole = Line::fit_robust(&pairs, weights).ok()?;
+        let extent = [pairs[0].0, pairs[pairs.len() - 1].0];
+        let parameters = self.scale.parameters(&whole, true);
+        let line = fit(["line", LAW], extent, parameters, &whole.quality, self.n_segments);
+        let mut found = Found { fits: vec![line], refused: Vec::new() };
+        if !self.cuts.is_empty() {
+            let segments = segments_at(&pairs, &self.cuts, weights, Line::fit_robust);
+            found.take("segment", NO_SEGMENT, segments, |segment| {
+                self.scale.parameters(&segment.line, segment.from == extent[0])
+            });
+        }
+        // PARKBENCH cuts where it is told to, and nowhere else, and has all four of each region.
+        let regions = segments_at(&pairs, &self.given, Weights::Equal, Line::fit);
+        let all_four = |region: &Segment| self.scale.parameters(&region.line, true);
+        found.take(OLS, NO_OLS, regions, all_four);
+        Some(found)
+    }
+}
+
+impl Found {
+    /// Adds `segments` as fits called `name`, with their `parameters`, or the `warning` about each that
+    /// makes no line.
+    fn take(
+        &mut self,
+        name: &str,
+        warning: &str,
+        segments: Vec<Result<Segment, FitError>>,
+        parameters: impl Fn(&Segment) -> Vec<Parameter>,
+    ) {
+        for segment in segments {
+            match segment {
+                Ok(of) => {
+                    let (extent, parameters) = ([of.from, of.to], parameters(&of));
+                    self.fits.push(fit([name, LAW], extent, parameters, &of.line.quality, 1));
+                }
+                Err(reason) => self.refused.push(format!("{warning}: {reason}")),
+            }
+        }
     }
 }

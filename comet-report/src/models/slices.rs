@@ -4,7 +4,7 @@
 
 use comet_stats::fit::{Estimate, Line, LogGp, Overlap, OverlapTimes, Train, TrainTimes, Weights};
 
-use super::sweep::{Sweep, fit, parameter, real, time_us};
+use super::sweep::{Sweep, fit, parameter, real};
 use crate::record::{Fit, Model, Parameter, Point};
 
 const LAW: &str = "t = o_s + L + o_r + (s - 1) G";
@@ -46,34 +46,33 @@ pub(super) fn loggp(sweep: Sweep<'_>, breakpoints: &[u64]) -> Option<Model> {
 
 /// The trains of all sizes, ascending, whose delay is long enough, and how many have none such.
 fn trains(sweep: &Sweep<'_>) -> (Vec<Train>, usize) {
-    let cases: Vec<Times<'_>> =
-        sweep.points.iter().filter_map(|point| Times::of_case(point, sweep)).collect();
-    let n_slices = cases.iter().map(Times::n_slices).min().unwrap_or(0);
-    let mut plain: Vec<&Times<'_>> =
+    let cases: Vec<Case> = sweep.points.iter().filter_map(|point| Case::of(point, sweep)).collect();
+    let n_slices = cases.iter().map(Case::n_slices).min().unwrap_or(0);
+    let mut plain: Vec<&Case> =
         cases.iter().filter(|case| case.size > 0 && case.delay_us == 0.0).collect();
     plain.sort_by_key(|case| case.size);
-    let delayed = |plain: &Times<'_>| {
+    let delayed = |plain: &Case| {
         let of_size = cases.iter().filter(|case| case.size == plain.size && case.is_late());
         of_size.min_by(|a, b| a.delay_us.total_cmp(&b.delay_us))
     };
-    let train = |plain: &&Times<'_>| Some(plain.train(delayed(plain)?, n_slices));
+    let train = |plain: &&Case| Some(plain.train(delayed(plain)?, n_slices));
     let trains: Vec<Train> = plain.iter().filter_map(train).collect();
     let n_left_out = plain.len() - trains.len();
     (trains, n_left_out)
 }
 
-struct Times<'a> {
+struct Case {
     size: u64,
     /// Time of one delay; 0 without one.
     delay_us: f64,
     round_trip_us: f64,
     /// Medians of the slices of each series, in nanoseconds.
-    slices: [&'a [f64]; 4],
+    slices: [Vec<f64>; 4],
 }
 
-impl<'a> Times<'a> {
-    fn of_case(first: &Point, sweep: &Sweep<'a>) -> Option<Self> {
-        let time_us = |index| time_us(sweep.series(first, index)?);
+impl Case {
+    fn of(first: &Point, sweep: &Sweep<'_>) -> Option<Self> {
+        let time_us = |index| sweep.time_us(sweep.series(first, index)?);
         let is_delayed = sweep.at(first, 1) > 0;
         Some(Self {
             size: sweep.at(first, 0),
@@ -84,7 +83,7 @@ impl<'a> Times<'a> {
     }
 
     fn n_slices(&self) -> usize {
-        self.slices.iter().map(|slices| slices.len()).min().unwrap_or(0)
+        self.slices.iter().map(Vec::len).min().unwrap_or(0)
     }
 
     /// True if the next message is there after a delay.
@@ -99,7 +98,7 @@ impl<'a> Times<'a> {
     fn train(&self, delayed: &Self, n_slices: usize) -> Train {
         let delay = delayed.delay_us;
         let slice = |index: usize| {
-            let of = |case: &Self| case.slices.map(|series| series[index] / 1e3);
+            let of = |case: &Self| case.slices.each_ref().map(|series| series[index] / 1e3);
             let [single, train, ..] = of(self);
             let [round_trip, sends, receives, work] = of(delayed);
             TrainTimes {
@@ -139,7 +138,7 @@ fn train_parameters(law: &LogGp) -> Vec<Parameter> {
 /// The shares of one case that has work to hide; its first series is the point of `sweep`.
 pub(super) fn overlap(sweep: Sweep<'_>, _: &[u64]) -> Option<Model> {
     let [exchange, work, sequential, overlapped] = sweep.slices_ns(sweep.points[0])?;
-    let lengths = [exchange, work, sequential, overlapped].map(<[f64]>::len);
+    let lengths = [&exchange, &work, &sequential, &overlapped].map(Vec::len);
     let times = (0..lengths.into_iter().min()?).map(|slice| OverlapTimes {
         communication: exchange[slice],
         work: work[slice],

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use comet_stats::fit::{self, Range, Weights};
 
+use super::ranges::FEWEST;
 use crate::record::{
     AxisFacts, Fit, FitGrade, FitQuality, Model, Numbers, Parameter, Point, Quote,
 };
@@ -16,11 +17,36 @@ pub(super) struct Sweep<'a> {
     pub(super) axes: Vec<&'a AxisFacts>,
     /// All points with numbers, of every kernel.
     pub(super) all: &'a [&'a Point],
+    /// The times that stand for the points.
+    pub(super) times: Times,
+}
+
+/// Times of points.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// The launch whose figures they are; `None` for those of all launches.
+    pub(super) launch: Option<u32>,
+    /// True without the readings of the clock, which may be in a figure or not.
+    pub(super) are_less_clock: bool,
 }
 
 impl<'a> Sweep<'a> {
     pub(super) fn at(&self, point: &Point, index: usize) -> u64 {
         point.number(&self.axes[index].name).unwrap_or(0)
+    }
+
+    /// The time of `point`, in us.
+    pub(super) fn time_us(&self, point: &Point) -> Option<f64> {
+        let ns = match self.times.launch {
+            None => quoted_ns(point)?,
+            Some(launch) => figure_ns(point, launch)?,
+        };
+        Some((ns - if self.times.are_less_clock { clock_ns(point) } else { 0.0 }) / 1e3)
+    }
+
+    /// The same points with other `times`.
+    pub(super) fn with(&self, times: Times) -> Self {
+        Self { points: self.points.clone(), axes: self.axes.clone(), times, ..*self }
     }
 
     /// The point of series `index` in the case of `first`.
@@ -35,11 +61,14 @@ impl<'a> Sweep<'a> {
 
     /// Figures of the four series in the case of `first`, in nanoseconds: one for each launch, or the
     /// medians of the slices of a single one.
-    pub(super) fn slices_ns(&self, first: &Point) -> Option<[&'a [f64]; 4]> {
+    pub(super) fn slices_ns(&self, first: &Point) -> Option<[Vec<f64>; 4]> {
         let slices = |index| {
             let point = self.series(first, index)?;
-            let of_launches = point.launches.as_ref().map(|launches| &*launches.quoted_ns);
-            of_launches.or_else(|| Some(&*point.quality()?.slice_medians_ns))
+            match (self.times.launch, &point.launches) {
+                (Some(launch), _) => Some(vec![figure_ns(point, launch)?]),
+                (None, Some(launches)) => Some(launches.quoted_ns.clone()),
+                (None, None) => Some(point.quality()?.slice_medians_ns.clone()),
+            }
         };
         let [a, b, c, d] = [0, 1, 2, 3].map(slices);
         Some([a?, b?, c?, d?])
@@ -52,7 +81,7 @@ impl<'a> Sweep<'a> {
     pub(super) fn triples(&self) -> Option<Vec<(f64, f64, f64)>> {
         let triple = |point: &&Point| {
             let [first, second] = [0, 1].map(|index| real(self.at(point, index)));
-            Some((first, second, time_us(point)?))
+            Some((first, second, self.time_us(point)?))
         };
         self.points.iter().map(triple).collect()
     }
@@ -61,7 +90,9 @@ impl<'a> Sweep<'a> {
     pub(super) fn model(&self, kind: &str, [x, x_unit]: [&str; 2]) -> Model {
         let free: Vec<&str> = self.axes.iter().map(|axis| &*axis.name).collect();
         let weights = if half_widths_us(&self.points).is_some() { "interval" } else { "relative" };
-        Model { weights: weights.into(), ..blank(&self.points, &free, kind, [x, x_unit]) }
+        let launches = Some(self.launches().len()).filter(|n_launches| *n_launches >= FEWEST);
+        let blank = blank(&self.points, &free, kind, [x, x_unit]);
+        Model { weights: weights.into(), launches, ..blank }
     }
 
     /// The fit called `name` to all points and, between the breakpoints on the first axis, those to
@@ -73,14 +104,16 @@ impl<'a> Sweep<'a> {
         breakpoints: &[u64],
         mut law: impl FnMut(&Self, &str, usize) -> Option<Fit>,
     ) -> Option<Vec<Fit>> {
-        let parts = self.parts(breakpoints);
-        let whole = law(self, name, parts.len().max(1))?;
-        let mut fits = vec![whole];
-        for (index, part) in parts.iter().enumerate() {
-            let fit = law(part, "segment", 1);
-            fits.extend(fit.map(|fit| if index == 0 { fit } else { with_intercept(fit) }));
-        }
-        Some(fits)
+        self.across_launches(|sweep| {
+            let parts = sweep.parts(breakpoints);
+            let whole = law(sweep, name, parts.len().max(1))?;
+            let mut fits = vec![whole];
+            for (index, part) in parts.iter().enumerate() {
+                let fit = law(part, "segment", 1);
+                fits.extend(fit.map(|fit| if index == 0 { fit } else { with_intercept(fit) }));
+            }
+            Some(fits)
+        })
     }
 
     /// The points between the breakpoints, each of which ends the part below it; none without
@@ -95,7 +128,7 @@ impl<'a> Sweep<'a> {
             let is_of =
                 |point: &&&Point| ends.partition_point(|end| *end < self.at(point, 0)) == of;
             let points = self.points.iter().filter(is_of).copied().collect();
-            Self { points, axes: self.axes.clone(), all: self.all }
+            Self { points, axes: self.axes.clone(), ..*self }
         };
         (0..=ends.len()).map(part).collect()
     }
@@ -115,6 +148,7 @@ pub(super) fn blank(points: &[&Point], free: &[&str], model: &str, x: [&str; 2])
         x,
         x_unit,
         weights: "relative".into(),
+        launches: None,
         fits: Vec::new(),
         breakpoints: Vec::new(),
         marks: Vec::new(),
@@ -183,34 +217,31 @@ pub(crate) fn quote(point: &Point) -> Option<Quote> {
     Some(point.value()?.quote)
 }
 
-/// A number with its interval; a number that is not finite is not known, and neither is one whose
-/// interval says nothing about it.
+/// The figure of `point` in this launch.
+fn figure_ns(point: &Point, launch: u32) -> Option<f64> {
+    let mut figures_ns = point.launches.as_ref()?.figures_ns();
+    figures_ns.find(|(number, _)| *number == launch).map(|(_, ns)| ns)
+}
+
+/// The readings of the clock that may be in the figure of `point`.
+pub(super) fn clock_ns(point: &Point) -> f64 {
+    point.quality().map_or(0.0, |quality| quality.overhead_ns.clock)
+}
+
+/// A number with its interval; a number that is not finite is not known.
 pub(super) fn parameter(
     name: &str,
     unit: &str,
     value: Option<f64>,
     range: Option<Range>,
 ) -> Parameter {
-    let is_informative = range.is_none_or(|range| tells_something(range, unit));
-    let known = |number: Option<f64>| number.filter(|of| is_informative && of.is_finite());
+    let known = |number: Option<f64>| number.filter(|of| of.is_finite());
     Parameter {
         name: name.into(),
         unit: unit.into(),
         value: known(value),
         low: known(range.map(|range| range.low)),
         high: known(range.map(|range| range.high)),
-    }
-}
-
-/// True if an interval is informative: within a factor of a thousand, or, for a value that may be
-/// 0, on both sides of it. Rates, sizes and numbers of points are positive.
-fn tells_something(range: Range, unit: &str) -> bool {
-    let may_be_negative = unit.starts_with("us") || unit.is_empty();
-    let spans_zero = range.low <= 0.0 && range.high >= 0.0;
-    if spans_zero {
-        may_be_negative
-    } else {
-        range.high.abs() <= 1e3 * range.low.abs() || range.high < 0.0
     }
 }
 
@@ -230,7 +261,7 @@ pub(super) fn fit(
     let [from, to] = extent;
     let quality = wire_quality(quality, quality.verdict(n_segments));
     let mut parameters = parameters;
-    if quality.verdict == FitGrade::Poor {
+    if quality.verdict != FitGrade::Good {
         // Scatter around a law that does not hold is no uncertainty of its parameters.
         parameters.iter_mut().for_each(|of| (of.low, of.high) = (None, None));
     }

@@ -1,12 +1,12 @@
 //! Tests of all models together.
 
 use super::*;
-use comet_stats::fit::Range;
+use comet_stats::fit::{Estimate, Range};
 
 use crate::fixture;
 use crate::older::described;
 use crate::points::PointMaker;
-use crate::record::{Outcome, Param, Params};
+use crate::record::{Launches, Outcome, Param, Params};
 
 /// A point of the kernel `comet/echo` with these parameters, and a median of `time_us`.
 fn point(params: &[(&str, u64)], time_us: f64) -> Point {
@@ -78,7 +78,7 @@ fn the_sizes_of_each_distance_make_a_line_with_its_segments() {
     assert_eq!(names, ["line", "segment", "segment", "parkbench_ols"]);
     assert_eq!(models[0].breakpoints[0].at, 100.0);
     assert_near(&values(&models[0], 1), &[79.0, 1.0 / 0.63, 79.0 / 0.63, 1e3 / 79.0]);
-    assert_near(&values(&models[0], 2), &[156.0, 1.0 / 0.41, 156.0 / 0.41]);
+    assert_near(&values(&models[0], 2), &[156.0, 1.0 / 0.41, 156.0 / 0.41, 1e3 / 156.0]);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_segment_of_larger_sizes_has_an_intercept_and_no_startup_time() {
     let n_outer = segments.filter(|fit| fit.from > 0.0).inspect(|fit| {
         let names: Vec<_> = fit.parameters.iter().map(|of| &*of.name).collect();
         assert_eq!(names[0], "intercept");
-        assert!(!names.iter().any(|name| ["t0", "pi0"].contains(name)), "{names:?}");
+        assert!(!names.contains(&"t0"), "{names:?}");
     });
     assert!(n_outer.count() >= 5);
 }
@@ -161,6 +161,8 @@ fn breakpoints_of_the_user_cut_where_they_are() {
     ];
     assert_eq!(names, expected);
     assert_near(&values(model, 3), &[79.0, 1.0 / 0.63, 79.0 / 0.63, 1e3 / 79.0]);
+    assert_near(&values(model, 4), &[156.0, 1.0 / 0.41, 156.0 / 0.41, 1e3 / 156.0]);
+    assert_eq!(model.fits[4].parameters[0].name, "t0", "PARKBENCH has it in each region");
     assert_eq!(model.breakpoints[0].low, None);
 }
 
@@ -283,13 +285,92 @@ fn the_slowest_of_many_pairs_shows_no_shared_rate() {
 fn a_value_whose_interval_says_nothing_is_left_out_with_it() {
     let check = |low, high, unit, expected: Option<f64>| {
         let found = sweep::parameter("x", unit, Some(5.0), Some(Range { low, high }));
+        let found = ranges::informative(found);
         assert_eq!((found.value, found.low.is_some()), (expected, expected.is_some()), "{unit}");
     };
     check(17.0, 52_741.0, "MB/s", None);
     check(-3.0, 20.0, "B", None);
     check(-3.0, 20.0, "us", Some(5.0));
     check(4.0, 6.0, "MB/s", Some(5.0));
-    assert_eq!(sweep::parameter("x", "B", Some(5.0), None).value, Some(5.0));
+    assert_eq!(ranges::informative(sweep::parameter("x", "B", Some(5.0), None)).value, Some(5.0));
+}
+
+/// Six launches of an echo of 2 us and 1 ns a byte, each with a speed of its own; a point lacks the
+/// launch `lacking`.
+fn of_launches(lacking: Option<u32>) -> Vec<Point> {
+    const FACTORS: [f64; 6] = [1.03, 0.98, 1.01, 1.05, 0.96, 1.0];
+    let of_size = |n: u64| {
+        let time_us = 2.0 + 1e-3 * sweep::real(n);
+        let mut point = point(&[("length_bytes", n), ("procs", 2)], time_us * 1.005);
+        let all = (1..).zip(FACTORS).filter(|(number, _)| Some(*number) != lacking || n != 64);
+        let (numbers, quoted_ns): (_, Vec<f64>) =
+            all.map(|(number, factor)| (number, 1e3 * time_us * factor)).unzip();
+        let slices = vec![1; quoted_ns.len()];
+        let (variance_between, variance_within, speeds) = (1e-3, None, Vec::new());
+        let (period_s, is_of_moment) = (24.0, false);
+        point.launches = Some(Launches {
+            quoted_ns,
+            numbers,
+            slices,
+            period_s,
+            is_of_moment,
+            variance_between,
+            variance_within,
+            speeds,
+        });
+        point
+    };
+    [0, 8, 64, 512, 4096, 32_768].map(of_size).into()
+}
+
+#[test]
+fn a_range_holds_what_all_lengths_of_a_launch_share() {
+    let check = |lacking, t0: f64, low, high, n_launches| {
+        let model = &made(&of_launches(lacking), &[])[0];
+        let found = &model.fits[0].parameters[0];
+        let ends = [found.value, found.low, found.high].map(Option::unwrap);
+        assert_near(&ends, &[t0, low, high]);
+        assert_eq!(model.launches, Some(n_launches));
+        let rate = &model.fits[0].parameters[1];
+        assert!(rate.low < Some(1000.0) && rate.high > Some(1000.0), "{rate:?}");
+    };
+    check(None, 2.0 * 1.005, 2.0 * 0.96, 2.0 * 1.05, 6);
+    let five = Estimate::of_launches(&[2.06, 1.96, 2.02, 2.1, 2.0]);
+    let range = five.range.unwrap();
+    check(Some(5), five.value, range.low, range.high, 5);
+}
+
+#[test]
+fn a_sweep_of_one_launch_has_the_ranges_of_one_fit() {
+    let model = &made(&thesis(), &[])[0];
+    assert_eq!(model.launches, None);
+    assert!(model.fits[1].parameters[0].low.is_some());
+}
+
+#[test]
+fn a_narrow_piece_is_left_out_alone() {
+    let sizes = [0, 8, 64, 256, 512, 1010, 1020, 1030, 1040, 2080, 4096, 16_384, 65_536];
+    let time_us = |n: u64| match n {
+        ..1010 => 1.0 + 1e-3 * sweep::real(n),
+        1010..=1040 => 20.0,
+        _ => 5.0 + 0.5e-3 * sweep::real(n),
+    };
+    let points = sizes.map(|n| point(&[("length_bytes", n)], time_us(n)));
+    let model = &made(&points, &[])[0];
+    let segments = model.fits.iter().filter(|fit| fit.name == "segment");
+    let segments: Vec<_> = segments.map(|fit| (fit.from, fit.to)).collect();
+    assert_eq!(segments, [(0.0, 512.0), (2080.0, 65_536.0)]);
+    assert!(model.warnings[0].starts_with("no_segment: no line from 1010 to 1040"));
+    assert_eq!(model.fits[0].quality.verdict, FitGrade::Segment);
+    assert!(model.fits[0].parameters.iter().all(|of| of.value.is_some() && of.low.is_none()));
+}
+
+#[test]
+fn no_startup_time_stands_without_a_rate() {
+    let of_size = |n: u64| point(&[("length_bytes", n)], 3.5 - 1e-9 * sweep::real(n));
+    let model = &made(&[0, 8, 64, 256, 1024].map(of_size), &[])[0];
+    assert_eq!(model.warnings, ["rate_not_identifiable"]);
+    assert_eq!(values(model, 0), [0.0; 0]);
 }
 
 #[test]

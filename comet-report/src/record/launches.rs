@@ -12,6 +12,9 @@ use crate::words::period;
 pub struct Launches {
     /// The figure of each, for one operation, in time order.
     pub quoted_ns: Vec<f64>,
+    /// Their numbers, from 1; empty where all launches count, from the first on. Since minor version 13.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numbers: Vec<u32>,
     /// Number of slices of each.
     pub slices: Vec<usize>,
     /// Seconds from the end of the case in the first launch to its end in the last.
@@ -51,6 +54,12 @@ pub struct Speed {
 const SPEEDS_DIFFER: f64 = 1.1;
 
 impl Launches {
+    /// The number of each launch and its figure, for one operation in nanoseconds.
+    pub(crate) fn figures_ns(&self) -> impl Iterator<Item = (u32, f64)> {
+        let number = |index: u32| *self.numbers.get(index as usize).unwrap_or(&(index + 1));
+        (0..).map(number).zip(self.quoted_ns.iter().copied())
+    }
+
     /// Speeds that differ from that of the point.
     pub(crate) fn other_speeds(&self) -> impl Iterator<Item = &Speed> {
         let own_ns = self.speeds.first().map_or(0.0, |own| own.quoted_ns);

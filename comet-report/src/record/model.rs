@@ -29,6 +29,11 @@ pub struct Model {
     /// Weights of the points: `interval` (by their confidence intervals), or `relative` (all have
     /// the same relative error).
     pub weights: String,
+    /// Number of launches, each with fits of its own: good fits have the medians of their parameters,
+    /// and the intervals from one launch to the next. `null` where one fit gives both, with the
+    /// scatter around it. Since minor version 13.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launches: Option<usize>,
     /// The fits, the one to quote first.
     pub fits: Vec<Fit>,
     /// Boundaries between segments.

@@ -3,6 +3,7 @@
 
 use super::html::{Html, NONE, details, element, or_none, tag};
 use super::{Content, Section, slug};
+use crate::format::models::warning;
 use crate::format::{is_unsteady, misses_target};
 use crate::models::quoted;
 use crate::order::{distinct, grouped};
@@ -212,7 +213,8 @@ fn lines(content: &Content<'_>) -> Html {
     let explanation = "The line t = t₀ + n / r∞ over message or vector lengths, with 95 % \
                        intervals (k, M and G are powers of 1000); n½ = t₀ r∞ and π₀ = r∞ / n½, so \
                        two of the four are independent. A sweep that one line does not describe \
-                       has a row for each segment; only the first has a startup time.";
+                       has a row for each segment; only the first has a startup time, \
+                       the others an intercept with its inverse π₀.";
     tag("p", explanation).with(table)
 }
 
@@ -231,7 +233,7 @@ fn line(content: &Content<'_>, model: &Model, number: usize, fit: &Fit) -> Vec<H
 }
 
 fn warnings(model: &Model) -> Html {
-    let warning = |text: &String| Html::from(" ").with(tag("small", text.as_str()));
+    let warning = |text: &String| Html::from(" ").with(tag("small", warning(text)));
     model.warnings.iter().map(warning).collect()
 }
 

@@ -58,23 +58,25 @@ pub fn breaks(
 }
 
 /// One line for each part of `points`, with ascending sizes, between the sizes of `breaks`, of
-/// which each is the largest of its part; a part without a point is left out.
+/// which each is the largest of its part; a part without a point is left out, and one that makes no
+/// line is an error of its own.
 ///
 /// Fit with [`Line::fit_robust`], or with [`Line::fit`] and [`Weights::Equal`] as PARKBENCH does
 /// (`parkbench_ols`).
 ///
-/// # Errors
-/// The errors of `fit`, for any part, and if there is not one weight for each point.
+/// # Panics
+/// If there is not one weight for each point.
 pub fn segments_at(
     points: &[(f64, f64)],
     breaks: &[f64],
     weights: Weights<'_>,
     fit: impl Fn(&[(f64, f64)], Weights<'_>) -> Result<Line, FitError>,
-) -> Result<Vec<Segment>, FitError> {
-    weights.of(points)?;
+) -> Vec<Result<Segment, FitError>> {
     let segment = |part: Indices<usize>| {
         let (from, to) = (points[part.start].0, points[part.end - 1].0);
-        Ok(Segment { from, to, line: fit(&points[part.clone()], weights.part(part))? })
+        let of_part = |error| FitError(format!("no line from {from} to {to}: {error}"));
+        let line = fit(&points[part.clone()], weights.part(part)).map_err(of_part)?;
+        Ok(Segment { from, to, line })
     };
     parts(points, breaks).into_iter().map(segment).collect()
 }
@@ -118,11 +120,15 @@ mod tests {
         SIZES.map(|n| (n, ipsc860(n) * (1.0 + percent / 100.0 * normal(&mut random)))).to_vec()
     }
 
+    fn at(points: &[(f64, f64)], breaks: &[f64], weights: Weights<'_>) -> Vec<Segment> {
+        segments_at(points, breaks, weights, Line::fit).into_iter().map(Result::unwrap).collect()
+    }
+
     #[test]
     fn the_range_of_a_break_grows_with_the_scatter() {
         let found = |percent| {
             let points = noisy(percent);
-            let segments = segments_at(&points, &[100.0], Weights::Relative, Line::fit).unwrap();
+            let segments = at(&points, &[100.0], Weights::Relative);
             breaks(&points, &segments, &Bounds::default(), 1).unwrap()
         };
         let exact = Break { above: 100.0, below: 101.0, range: Range { low: 100.0, high: 101.0 } };
@@ -135,9 +141,9 @@ mod tests {
     #[test]
     fn segments_that_the_rules_do_not_allow_have_no_ranges() {
         let points = noisy(0.0);
-        let at = |ends: &[f64]| segments_at(&points, ends, Weights::Relative, Line::fit).unwrap();
         let check = |ends: &[f64], expected| {
-            assert_eq!(breaks(&points, &at(ends), &Bounds::default(), 1), expected, "{ends:?}");
+            let segments = at(&points, ends, Weights::Relative);
+            assert_eq!(breaks(&points, &segments, &Bounds::default(), 1), expected, "{ends:?}");
         };
         check(&[], Ok(Vec::new()));
         let refused = FitError::undetermined(14, 16);
@@ -147,8 +153,7 @@ mod tests {
     #[test]
     fn a_given_break_belongs_to_the_part_below_it() {
         let check = |breaks: &[f64], expected: &[(f64, f64)]| {
-            let found =
-                segments_at(&noisy(0.0), breaks, Weights::Relative, Line::fit_robust).unwrap();
+            let found = at(&noisy(0.0), breaks, Weights::Relative);
             let sizes: Vec<_> = found.iter().map(|s| (s.from, s.to)).collect();
             assert_eq!(sizes, expected, "{breaks:?}");
         };
@@ -163,13 +168,21 @@ mod tests {
         let points = noisy(0.0);
         let half_widths: Vec<f64> = points.iter().map(|(_, t)| 0.01 * t).collect();
         for weights in [Weights::Equal, Weights::HalfWidths(&half_widths)] {
-            let found = segments_at(&points, &[100.0], weights, Line::fit).unwrap();
+            let found = at(&points, &[100.0], weights);
             let parameters = found.iter().flat_map(|s| [s.line.t0, s.line.per_unit]);
             for (found, planted) in parameters.zip([79.0, 0.63, 156.0, 0.41]) {
                 assert!((found / planted - 1.0f64).abs() < 1e-9, "{found} is not {planted}");
             }
         }
-        let unpaired = segments_at(&points, &[], Weights::HalfWidths(&[1.0]), Line::fit);
-        assert_eq!(unpaired, Err(FitError::unpaired(1, 14)));
+    }
+
+    #[test]
+    fn a_part_without_a_line_is_left_out_alone() {
+        let found = segments_at(&noisy(0.0), &[32.0, 101.0], Weights::Relative, Line::fit_robust);
+        let reason =
+            |part: &Result<Segment, FitError>| part.as_ref().err().map(ToString::to_string);
+        let reasons: Vec<_> = found.iter().map(reason).collect();
+        let narrow = "no line from 64 to 101: 3 points are too few (measure at least 4)";
+        assert_eq!(reasons, [None, Some(narrow.to_owned()), None]);
     }
 }

@@ -6,7 +6,7 @@
 
 use oorandom::Rand64;
 
-use crate::{MIN_SLICES, drawn, quantile, sorted};
+use crate::{Interval, MIN_SLICES, drawn, quantile, sorted};
 
 /// Beyond this relative standard error of a divisor, a ratio is no longer nearly normal.
 const MAX_LINEAR_ERROR: f64 = 0.1;
@@ -114,6 +114,17 @@ impl Estimate {
             .then(|| middle(&(0..N_RESAMPLES).map(&mut again).collect::<Vec<_>>()))
             .filter(|range| range.low.is_finite() && range.high.is_finite());
         Self { value: statistic(slices), range }
+    }
+
+    /// The median of `values`, one of a fit of each launch, and its range from launch to launch, as
+    /// that of a point has it; `None` below two launches, or below five where a value may be negative.
+    ///
+    /// # Panics
+    /// Without a value.
+    pub fn of_launches(values: &[f64]) -> Self {
+        let interval = Interval::of_launches(values).or_else(|| Interval::of_medians(values));
+        let range = interval.map(|interval| Range { low: interval.low, high: interval.high });
+        Self { value: median(values), range }
     }
 
     /// The median of `values`, one for each slice.

@@ -56,6 +56,22 @@ impl Growth {
         if self == Self::None { "no growth with P" } else { self.formula() }
     }
 
+    /// The `a` (`t0`) and `b` (`per_unit`) of this law through `points`, pairs of a number of ranks and
+    /// a time, under relative weights; the largest error stands at its number of ranks.
+    ///
+    /// # Errors
+    /// [`FitError`] if there are fewer than two different numbers of ranks, or if a time is not positive.
+    pub fn fit(self, points: &[(f64, f64)]) -> Result<Line, FitError> {
+        if self == Self::None {
+            return Line::fit_constant(points, Weights::Relative);
+        }
+        let pairs: Vec<_> = points.iter().map(|(p, t)| (self.of(*p), *t)).collect();
+        let mut line = Line::fit(&pairs, Weights::Relative)?;
+        let worst = points.iter().find(|(p, _)| self.of(*p) == line.quality.max_at);
+        line.quality.max_at = worst.map_or(line.quality.max_at, |(p, _)| *p);
+        Ok(line)
+    }
+
     /// The factor of `b` on `n_ranks` ranks.
     pub fn of(self, n_ranks: f64) -> f64 {
         match self {
@@ -95,23 +111,14 @@ impl Scaling {
     /// positive.
     pub fn fit(points: &[(f64, f64)]) -> Result<Self, FitError> {
         require_numbers(points)?;
-        let fits = Growth::ALL.map(|growth| Ok((growth, line(growth, points)?)));
+        let fits = Growth::ALL.map(|growth| Ok((growth, growth.fit(points)?)));
         let candidates = weighted(fits.into_iter().collect::<Result<Vec<_>, FitError>>()?);
         if grows(&candidates[0], points) {
             return Ok(Self { candidates });
         }
-        let line = Line::fit_constant(points, Weights::Relative)?;
-        Ok(Self { candidates: vec![Candidate { growth: Growth::None, line, weight: 1.0 }] })
+        let (growth, line) = (Growth::None, Growth::None.fit(points)?);
+        Ok(Self { candidates: vec![Candidate { growth, line, weight: 1.0 }] })
     }
-}
-
-/// The line over `growth`; the largest error stands at its number of ranks.
-fn line(growth: Growth, points: &[(f64, f64)]) -> Result<Line, FitError> {
-    let pairs: Vec<_> = points.iter().map(|(p, t)| (growth.of(*p), *t)).collect();
-    let mut line = Line::fit(&pairs, Weights::Relative)?;
-    let worst = points.iter().find(|(p, _)| growth.of(*p) == line.quality.max_at);
-    line.quality.max_at = worst.map_or(line.quality.max_at, |(p, _)| *p);
-    Ok(line)
 }
 
 /// True if the growth is more than rounding, and its interval excludes 0.

@@ -21,6 +21,7 @@ fn another_speed_is_told_where_it_differs() {
         let mut point = { points }.next().expect("there is a point");
         let own = speed(150.0, [104.0, 118.0], 4);
         point.launches = Some(crate::record::Launches {
+            numbers: Vec::new(),
             quoted_ns: vec![150.0; 4],
             slices: vec![2; 4],
             period_s: 2.0,
