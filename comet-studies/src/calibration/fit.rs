@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::Context as _;
-use comet_stats::fit::{Bounds, Line, Segment, Weights, segments};
+use comet_stats::fit::{Bounds, Estimate, Line, Range, Segment, Weights, segments};
 use comet_stats::{median, real, whole};
 
 use super::readings::{Key, Reading, Readings};
@@ -31,11 +31,9 @@ pub(super) struct Protocol {
     /// The switch to the next protocol; `None` in the last.
     pub(super) switch: Option<Switch>,
     /// One way.
-    pub(super) line: Line,
+    pub(super) law: Fitted,
     /// A byte in addition, if its receiver is sending when it comes.
     pub(super) late_per_byte_ns: Option<f64>,
-    /// Number of samples of the line.
-    pub(super) n_samples: usize,
 }
 
 /// Switch between two protocols: the longest measured message below it, and the shortest above.
@@ -67,8 +65,11 @@ impl Switch {
 /// A line over elements or bytes, and its number of samples.
 #[derive(Debug)]
 pub(super) struct Fitted {
+    /// Of several launches its startup time and its slope are the medians of theirs.
     pub(super) line: Line,
     pub(super) n_samples: usize,
+    /// Number of launches, and the ranges of the two from one to the next.
+    pub(super) launches: Option<(usize, [Option<Range>; 2])>,
 }
 
 impl Calibration {
@@ -123,26 +124,24 @@ fn protocols(
         let next = upper.map(|upper| upper.from);
         let (echoes, exchanges) =
             (within(&echo, segment.from, next), within(&exchange, segment.from, next));
-        let (line, n_samples) = line(&echoes, left_out)?;
+        let law = law(&echoes, left_out)?;
         let exchanges = points(&exchanges, |key| key.length_bytes);
         Ok(Protocol {
             switch: upper.map(|upper| switch(segment, upper)),
-            line,
-            late_per_byte_ns: late_per_byte_ns(&line, &exchanges),
-            n_samples,
+            late_per_byte_ns: late_per_byte_ns(&law.line, &exchanges),
+            law,
         })
     };
     found.iter().enumerate().map(protocol).collect()
 }
 
-/// The line through the `echoes` of a segment but for those that are `left_out`, with its number of
-/// samples; through all of them if too few are left.
-fn line(echoes: &[&Reading], left_out: &BTreeSet<u64>) -> anyhow::Result<(Line, usize)> {
+/// The line through the `echoes` of a segment but for those that are `left_out`; through all of them
+/// if too few are left.
+fn law(echoes: &[&Reading], left_out: &BTreeSet<u64>) -> anyhow::Result<Fitted> {
     let is_kept = |r: &&Reading| r.key.length_bytes.is_some_and(|n| !left_out.contains(&n));
     let kept: Vec<&Reading> = echoes.iter().copied().filter(is_kept).collect();
     let chosen = if kept.len() < RULES.min_points { echoes } else { &kept };
-    let points = points(chosen, |key| key.length_bytes);
-    Ok((Line::fit_not_negative(&points, Weights::Relative)?, n_samples(chosen)))
+    fitted(chosen.iter().copied(), |key| key.length_bytes)
 }
 
 /// The `readings` whose messages have at least `from` bytes, and fewer than `next`.
@@ -185,12 +184,28 @@ fn fitted<'a>(
     size: fn(&Key) -> Option<u64>,
 ) -> anyhow::Result<Fitted> {
     let readings: Vec<&Reading> = readings.collect();
-    let line = Line::fit_not_negative(&points(&readings, size), Weights::Relative)?;
-    Ok(Fitted { line, n_samples: n_samples(&readings) })
-}
-
-fn n_samples(readings: &[&Reading]) -> usize {
-    readings.iter().map(|reading| reading.n_samples).sum()
+    let mut line = Line::fit_not_negative(&points(&readings, size), Weights::Relative)?;
+    let n_launches = readings.iter().map(|reading| reading.launches_ns.len()).min().unwrap_or(0);
+    // The search for switches precedes the launches, and has some of their cases.
+    let of_launch = |back: usize| -> anyhow::Result<Line> {
+        let time = |r: &&Reading| {
+            Some((size(&r.key)? as f64, r.launches_ns[r.launches_ns.len() - 1 - back]))
+        };
+        let points: Vec<(f64, f64)> = readings.iter().filter_map(time).collect();
+        Ok(Line::fit_not_negative(&points, Weights::Relative)?)
+    };
+    let mut launches = None;
+    if n_launches > 1 {
+        let lines = (0..n_launches).map(of_launch).collect::<Result<Vec<Line>, _>>()?;
+        let of = |value: fn(&Line) -> f64| {
+            Estimate::of_launches(&lines.iter().map(value).collect::<Vec<_>>())
+        };
+        let (t0, per_unit) = (of(|line| line.t0), of(|line| line.per_unit));
+        (line.t0, line.per_unit) = (t0.value, per_unit.value);
+        launches = Some((n_launches, [t0.range, per_unit.range]));
+    }
+    let n_samples = readings.iter().map(|reading| reading.n_samples).sum();
+    Ok(Fitted { line, n_samples, launches })
 }
 
 fn points(readings: &[&Reading], size: fn(&Key) -> Option<u64>) -> Vec<(f64, f64)> {
@@ -215,7 +230,7 @@ pub(super) mod tests {
         let [hops, length_bytes, vector_length] = sizes;
         let (kernel, series) = (kernel.to_owned(), series.to_owned());
         let key = Key { kernel, series, hops, length_bytes, vector_length };
-        Reading { key, median_ns, n_samples: 10 }
+        Reading { key, median_ns, launches_ns: Vec::new(), n_samples: 10 }
     }
 
     /// Readings of that machine, with slower exchanges, of which it hides a quarter.
@@ -259,10 +274,10 @@ pub(super) mod tests {
         let switch = Switch { below: 1024, above: 1025 };
         assert_eq!((short.switch, long.switch), (Some(switch), None));
         assert!(switch.is_measured() && found.left_out.is_superset(&[1024, 1025].into()));
-        assert_near(short.line.t0, 1000.0);
-        assert_near(short.line.per_unit, 1.0);
-        assert_near(long.line.t0, 3000.0);
-        assert_near(long.line.per_unit, 0.5);
+        assert_near(short.law.line.t0, 1000.0);
+        assert_near(short.law.line.per_unit, 1.0);
+        assert_near(long.law.line.t0, 3000.0);
+        assert_near(long.law.line.per_unit, 0.5);
         assert_near(found.daxpy.line.per_unit, 1.0);
         assert_near(found.copy.line.per_unit, 0.25);
         assert_eq!((found.hidden_share, found.clock_ns), (Some(0.25), Some(25.0)));

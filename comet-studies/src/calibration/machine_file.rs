@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use comet_stats::fit::Line;
+use comet_stats::fit::{Line, Range};
 
 use super::fit::{Calibration, Fitted, Protocol, Switch};
 
@@ -66,7 +66,8 @@ fn head(name: &str, record: &str, n_ranks: usize, hidden_share: Option<f64>) -> 
 }
 
 fn table(protocol: &Protocol, from_bytes: u64, hidden_share: Option<f64>) -> String {
-    let Protocol { switch, line, late_per_byte_ns, n_samples } = protocol;
+    let Protocol { switch, law, late_per_byte_ns } = protocol;
+    let Fitted { line, n_samples, launches } = law;
     let upper = switch.map_or("on".into(), |switch| format!("to {} B", switch.up_to_bytes()));
     let quality = line.quality;
     let mut text = format!(
@@ -80,8 +81,9 @@ fn table(protocol: &Protocol, from_bytes: u64, hidden_share: Option<f64>) -> Str
         entry("up_to", up_to(*switch));
     }
     entry("kind", quoted("buffered"));
-    entry("t0", with_error(line.t0, line.t0_error(), time));
-    entry("per_byte", with_error(line.per_unit, line.per_unit_error(), rate));
+    let range = |index: usize| launches.map(|(n, ranges)| (n, ranges[index]));
+    entry("t0", with_range(line.t0, range(0), line.t0_error(), time));
+    entry("per_byte", with_range(line.per_unit, range(1), line.per_unit_error(), rate));
     if let Some(late_per_byte_ns) = late_per_byte_ns {
         entry("unexpected", sourced(&rate(*late_per_byte_ns), "derived"));
     }
@@ -134,17 +136,28 @@ fn node(calibration: &Calibration) -> String {
 }
 
 fn basis(fitted: &Fitted) -> String {
-    let Fitted { line: Line { quality, .. }, n_samples } = fitted;
+    let Fitted { line: Line { quality, .. }, n_samples, .. } = fitted;
     let (n_points, residual) = (quality.n_points, percent(quality.max_relative_residual));
     format!("{n_points} points, {n_samples} samples, largest residual {residual}")
 }
 
-fn with_error(value: f64, error: Option<f64>, text: fn(f64) -> String) -> String {
+/// A measured value, with its range over so many launches, or with the standard error of one line.
+fn with_range(
+    value: f64,
+    launches: Option<(usize, Option<Range>)>,
+    error: Option<f64>,
+    text: fn(f64) -> String,
+) -> String {
     let entry = sourced(&text(value), "measured");
-    // Without scatter, or with a sign that was forced, there is none.
-    match error.map(text).filter(|error| *error != text(0.0)) {
-        Some(error) => format!("{entry}  # standard error {error}"),
-        None => entry,
+    let range = launches.and_then(|(n, range)| Some((n, range?)));
+    // Without scatter, or with a sign that was forced, there is no error.
+    let error = error.map(text).filter(|error| *error != text(0.0) && launches.is_none());
+    match (range, error) {
+        (Some((n, Range { low, high })), _) => {
+            format!("{entry}  # {} to {} at 95 %, by {n} launches", text(low), text(high))
+        }
+        (None, Some(error)) => format!("{entry}  # standard error {error} around one line"),
+        (None, None) => entry,
     }
 }
 
@@ -215,11 +228,23 @@ mod tests {
     #[test]
     fn an_error_that_rounds_to_nothing_is_none() {
         let check = |error, expected| {
-            assert_eq!(with_error(2.0, error, time).contains("standard error"), expected);
+            let found = with_range(2.0, None, error, time);
+            assert_eq!(found.contains("standard error"), expected);
         };
         check(None, false);
         check(Some(1e-9), false);
         check(Some(0.001), true);
+    }
+
+    #[test]
+    fn a_value_of_several_launches_has_their_range_and_no_error_of_one_line() {
+        let check = |range, expected: &str| {
+            let found = with_range(2.0, Some((3, range)), Some(0.001), time);
+            assert_eq!(found, format!("{}{expected}", sourced("2.000 ns", "measured")));
+        };
+        let range = Range { low: 1.9, high: 2.2 };
+        check(Some(range), "  # 1.900 ns to 2.200 ns at 95 %, by 3 launches");
+        check(None, "");
     }
 
     #[test]

@@ -77,24 +77,25 @@ pub(super) fn refusals(predictions: &[Prediction<'_>]) -> String {
         let Key { kernel, .. } = &worst.measured.key;
         let (error, size) = (signed_percent(worst.error()), size(&worst.measured.key));
         let limit = 100.0 * MAX_ERROR;
-        let reason = reason(kernel);
+        let reason = reason(kernel, worst.error());
         Some(format!("# refused: {kernel}: {error} at {size}, beyond {limit:.0} %: {reason}\n"))
     };
     by_kernel(predictions).filter_map(refusal).collect()
 }
 
-/// The likely reason for which times of `kernel` differ from those of a machine that was fitted to
-/// echoes.
-fn reason(kernel: &str) -> &'static str {
+/// The likely reason for which the times of a machine that was fitted to echoes differ from those of
+/// `kernel` by this `error`: above 0 they are too long.
+fn reason(kernel: &str, error: f64) -> &'static str {
     match kernel {
-        "naive/broadcast" => {
+        "naive/broadcast" if error > 0.0 => {
             "it sends the same bytes each time, which stay in caches, and echoes are freshly written"
         }
-        "naive/reduction" => {
+        "naive/reduction" if error < 0.0 => {
             "it starts at a barrier or in a window, which real ranks leave one after the other"
         }
-        "comet/exchange" => "both directions share memory, caches or a link",
-        _ => "messages that overlap each other cost less or more than one alone",
+        "comet/exchange" if error < 0.0 => "both directions share memory, caches or a link",
+        _ if error > 0.0 => "messages that overlap each other cost less than one alone",
+        _ => "messages that overlap each other cost more than one alone",
     }
 }
 
@@ -308,7 +309,7 @@ mod tests {
     fn reading(median_ns: f64) -> Reading {
         let (kernel, series) = ("naive/barrier".to_owned(), "barrier".to_owned());
         let key = Key { kernel, series, hops: None, length_bytes: None, vector_length: None };
-        Reading { key, median_ns, n_samples: 10 }
+        Reading { key, median_ns, launches_ns: Vec::new(), n_samples: 10 }
     }
 
     #[test]
@@ -323,6 +324,15 @@ mod tests {
         assert_eq!(lines[7][..6], ["all", "1", "30.0", "%", "-30.0", "%"]);
         let refusal = "# refused: naive/barrier: -30.0 % at -, beyond 25 %: messages that overlap";
         assert!(report.lines().last().unwrap().starts_with(refusal), "{report}");
+    }
+
+    #[test]
+    fn the_reason_of_a_refusal_agrees_with_its_sign() {
+        for kernel in ["naive/broadcast", "naive/reduction", "comet/exchange", "naive/barrier"] {
+            let [short, long] = [-0.3, 0.3].map(|error| reason(kernel, error));
+            assert_ne!(short, long, "{kernel}");
+            assert!(!short.contains("stay in caches") && !long.contains("one after the other"));
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ const ECHO_BYTES: &str = "0,1..1Mi*2";
 pub(super) struct Reading {
     pub(super) key: Key,
     pub(super) median_ns: f64,
+    /// The median of each launch.
+    pub(super) launches_ns: Vec<f64>,
     pub(super) n_samples: usize,
 }
 
@@ -150,9 +152,10 @@ fn joined(of_launches: impl Iterator<Item = Reading>) -> Vec<Reading> {
         }
     }
     let join = |(key, found): (Key, Vec<Reading>)| {
-        let medians: Vec<f64> = found.iter().map(|reading| reading.median_ns).collect();
+        let launches_ns: Vec<f64> = found.iter().map(|reading| reading.median_ns).collect();
         let n_samples = found.iter().map(|reading| reading.n_samples).sum();
-        Reading { key, median_ns: quantile(&sorted(&medians), 0.5), n_samples }
+        let median_ns = quantile(&sorted(&launches_ns), 0.5);
+        Reading { key, median_ns, launches_ns, n_samples }
     };
     cases.into_iter().map(join).collect()
 }
@@ -169,7 +172,7 @@ fn of_point(point: &Point) -> Option<Reading> {
     let time = &point.numbers()?.time_ns;
     let kernel = format!("{}/{}", point.suite, point.kernel);
     let key = Key::new(kernel, point.variant.as_ref()?, |axis| point.params.number(axis.name));
-    Some(Reading { key, median_ns: time.median, n_samples: time.n })
+    Some(Reading { key, median_ns: time.median, launches_ns: Vec::new(), n_samples: time.n })
 }
 
 /// The readings of a case, one for each of its series.
@@ -177,6 +180,7 @@ fn of_measurement(Measurement { case, series, .. }: &Measurement) -> impl Iterat
     series.iter().map(|result| Reading {
         key: Key::new(KernelInfo::id(case.info), result.series.name, |axis| case.find(axis)),
         median_ns: result.summary.median,
+        launches_ns: Vec::new(),
         n_samples: result.summary.n,
     })
 }
@@ -192,13 +196,16 @@ mod tests {
 
     #[test]
     fn a_case_counts_by_the_median_over_the_launches() {
-        let found =
-            |length_bytes, median_ns| Reading { key: key(length_bytes), median_ns, n_samples: 10 };
+        let joined_of = |length_bytes, median_ns, launches_ns, n_samples| Reading {
+            key: key(length_bytes),
+            median_ns,
+            launches_ns,
+            n_samples,
+        };
+        let found = |length_bytes, median_ns| joined_of(length_bytes, median_ns, Vec::new(), 10);
         let of_launches = [found(0, 1.0), found(8, 5.0), found(0, 9.0), found(0, 2.0)];
-        let expected = [
-            Reading { key: key(0), median_ns: 2.0, n_samples: 30 },
-            Reading { key: key(8), median_ns: 5.0, n_samples: 10 },
-        ];
+        let expected =
+            [joined_of(0, 2.0, vec![1.0, 9.0, 2.0], 30), joined_of(8, 5.0, vec![5.0], 10)];
         assert_eq!(joined(of_launches.into_iter()), expected);
     }
 
