@@ -292,6 +292,15 @@ fn each_datatype_of_messages_has_a_table() {
             assert!(columns.contains("Transmit Size"), "{columns}");
         }
     }
+    // A kernel whose messages have no layouts says that over every transport.
+    for (number, transport) in ["-t shm", "--machine dahu-opa"].iter().enumerate() {
+        let line = "imb/allreduce --layout vector:8:16 -n 2 -s 64 --out";
+        let output = folder.run(&format!("{line} l{number}.jsonl {transport}"));
+        let reason = folder.read(&format!("l{number}.jsonl"));
+        let sentence =
+            "imb/allreduce has no messages of the layout vector:8:16 (leave --layout out)";
+        assert!(reason.contains(sentence), "{output:?}: {reason}");
+    }
     folder.run("osu_latency -D indx:none").code(2).notes("cannot be read: ");
 }
 

@@ -30,7 +30,9 @@ pub(super) fn admit(
     plans: &[KernelPlan],
     origin: &Origin,
 ) -> anyhow::Result<()> {
-    if matches!(origin, Origin::Outside { .. }) {
+    // Kernels without layouts have a sentence of their own, which is the same over every transport.
+    let have_layouts = plans.iter().any(|plan| plan.info.has_layouts);
+    if matches!(origin, Origin::Outside { .. }) || !have_layouts {
         return Ok(());
     }
     let are_packed = plans.iter().any(|plan| plan.info.is_packed);
