@@ -163,7 +163,9 @@ impl Rules {
     /// kernel's own.
     pub fn definition(self, info: &KernelInfo) -> Option<Definition> {
         match self {
-            Self::Comet | Self::Thesis => None,
+            Self::Comet => None,
+            // The thesis times one loop on the test node, unless a kernel has a way of its own.
+            Self::Thesis => is_completion(info).then_some(Definition::TestNode),
             // IMB times a loop of barriers or of transfers to neighbours or in windows, and each call
             // of a collective.
             Self::Imb | Self::ImbP2p if is_loop(info) => Some(Definition::LoopMean),
@@ -301,6 +303,11 @@ impl Rules {
             Self::Thesis => Some(one_loop(1000, 1)),
         }
     }
+}
+
+/// True if all ranks have a part in each number of `info`.
+fn is_completion(info: &KernelInfo) -> bool {
+    info.series.iter().all(|series| series.definition == Definition::Completion)
 }
 
 /// True if a loop of the operations of `info` is one sample, also where they may be timed one by one.
@@ -461,6 +468,19 @@ mod tests {
         assert_eq!(of(&BARRIERS), Some(Definition::LoopMean));
         assert_eq!(of(&ROUNDS), Some(Definition::LoopMean));
         assert_eq!(Rules::ImbP2p.definition(&ROUNDS), Some(Definition::LoopMean));
+    }
+
+    /// CM-03 and CM-04: the thesis times one loop of 1000 operations on its test node.
+    #[test]
+    fn reductions_and_matrix_operations_are_one_loop_by_the_rules_of_the_thesis() {
+        static SUM: KernelInfo =
+            KernelInfo { series: &[Series::completion("sum")], ..KernelInfo::collective("test") };
+        static CLOSED: KernelInfo = KernelInfo {
+            series: &[Series::of("cast", Quantity::OpTime, Definition::ClosedByBarrier)],
+            ..SUM
+        };
+        assert_eq!(Rules::Thesis.definition(&SUM), Some(Definition::TestNode));
+        assert_eq!(Rules::Thesis.definition(&CLOSED), None);
     }
 
     #[test]
