@@ -290,8 +290,8 @@ pub trait Transport: RawTransport + Sized {
     #[track_caller]
     fn probe(&self, source: Source, tag: Tag) -> Result<Option<Status>>;
 
-    /// Probes again and again until a message that a receive would take has arrived. By default it calls
-    /// [`probe`](Self::probe) in a loop; a transport with a watchdog counts the whole loop as one wait.
+    /// Waits until a message that a receive would take has arrived, without receiving it: the blocking probe
+    /// (`cprobe` of the thesis's NX/2, `MPI_Probe`). By default it calls [`probe`](Self::probe) in a loop; a transport with a watchdog counts the whole loop as one wait.
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed.
