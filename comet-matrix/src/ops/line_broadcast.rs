@@ -6,7 +6,7 @@
 //!
 //! **Pattern**, of a row in each column of the mesh at once; of a column in each row
 //! ```text
-//!      .  | ^                  the middle row of the matrix lies in one row of the mesh;
+//!      .  | ^                  a row of the matrix lies in one row of the mesh;
 //!      .  | |                  its owner sends the piece to each rank above and below,
 //!      .  v | GOTIT            which puts it into the same local row of its own block
 //!    owner  == piece of the row
@@ -21,9 +21,9 @@
 //!
 //! **Rate**: none. The bytes that the owner sends depend on the mesh.
 //!
-//! **Parameters**: `local_n`. The line, a parameter of the thesis's function, is fixed: number
-//! (mesh lines x `local_n`) / 2, counted from 0. Owner: mesh line `global / local_n`; local line:
-//! the remainder.
+//! **Parameters**: `local_n`. `row` or `col`: the line of the matrix, counted from 1. By default it is
+//! 0, which stands for the middle line: number (mesh lines x `local_n`) / 2, counted from 0. Owner:
+//! mesh line `global / local_n`; local line: the remainder.
 //!
 //! **Verified by**: every value of the block and of its ring: the broadcast line in its local line,
 //! and everything else unchanged.
@@ -36,10 +36,27 @@
 use comet_core::kernel::prelude::*;
 use comet_core::topology::Mesh;
 
-use super::{MATRIX, admits, block_bytes, line_bytes, new_block, pack, place, require_two, unpack};
+use super::{
+    MATRIX, SIZES, admits, block_bytes, line_bytes, new_block, pack, place, require_two, unpack,
+};
 use crate::block::{Block, ELEMENT_BYTES, Line};
 use crate::check;
 use crate::setup::{self, Place};
+
+/// The row that is broadcast.
+static ROW: Axis =
+    Axis::count("row", "row", "row of the matrix that is broadcast, from 1; 0 is the middle one");
+/// The column that is broadcast.
+static COL: Axis = Axis::count(
+    "col",
+    "column",
+    "column of the matrix that is broadcast, from 1; 0 is the middle one",
+);
+
+/// Returns the number of the line of `case`, counted from 1; 0 is the middle one.
+fn line<const COLS: bool>(case: &Case) -> usize {
+    case.length(if COLS { &COL } else { &ROW })
+}
 
 /// `matrix/row_broadcast`, or `matrix/col_broadcast`.
 pub(crate) struct LineBroadcast<const COLS: bool>;
@@ -57,14 +74,14 @@ struct Way {
 }
 
 impl Way {
-    fn of<const COLS: bool>(mesh: &Mesh, rank: Rank, local_n: usize) -> Self {
+    fn of<const COLS: bool>(mesh: &Mesh, rank: Rank, local_n: usize, number: usize) -> Self {
         let (row, col) = mesh.position(rank);
         let mut line: Vec<Rank> = if COLS {
             (0..mesh.cols()).map(|col| mesh.rank_at(row, col)).collect()
         } else {
             (0..mesh.rows()).map(|row| mesh.rank_at(row, col)).collect()
         };
-        let global = line.len() * local_n / 2;
+        let global = number.checked_sub(1).unwrap_or(line.len() * local_n / 2);
         let owner = line.remove(global / local_n);
         Self { global, local: global % local_n + 1, owner, receivers: line }
     }
@@ -128,6 +145,11 @@ impl<const COLS: bool, T: Transport> Pattern<T> for LineBroadcast<COLS> {
         } else {
             "Send a row of the matrix to all ranks of each mesh column, acknowledged"
         },
+        axes: if COLS {
+            const { &[SIZES, AxisUse::of(&COL, "0")] }
+        } else {
+            const { &[SIZES, AxisUse::of(&ROW, "0")] }
+        },
         series: if COLS {
             &[Series::completion("col_broadcast")]
         } else {
@@ -135,8 +157,17 @@ impl<const COLS: bool, T: Transport> Pattern<T> for LineBroadcast<COLS> {
         },
         admits: |case, world| {
             let operation = if COLS { "column broadcast" } else { "row broadcast" };
-            require_two(world.topology.mesh(), operation, COLS)?;
-            admits(case, world)
+            let mesh = world.topology.mesh();
+            require_two(mesh, operation, COLS)?;
+            admits(case, world)?;
+            let n_lines = if COLS { mesh.cols() } else { mesh.rows() } * case.length(&LOCAL_N);
+            match line::<COLS>(case) {
+                number if number <= n_lines => Ok(()),
+                number => Err(format!(
+                    "{operation} has {n_lines} lines to choose from, got number {number} (take 1 to \
+                     {n_lines}, or 0 for the middle one)"
+                )),
+            }
         },
         bytes_per_rank: |case, _| {
             block_bytes(case).saturating_add(if COLS { line_bytes(case) } else { 0 })
@@ -149,7 +180,7 @@ impl<const COLS: bool, T: Transport> Pattern<T> for LineBroadcast<COLS> {
         let (mesh, n) = (cx.topology().mesh(), case.length(&LOCAL_N));
         let piece = Piece {
             at: place(cx, mesh, case),
-            way: Way::of::<COLS>(mesh, cx.rank(), n),
+            way: Way::of::<COLS>(mesh, cx.rank(), n, line::<COLS>(case)),
             tags: [cx.tag(0), cx.tag(1)],
             block: new_block(cx, case)?,
             message: cx.message(if COLS { n * ELEMENT_BYTES } else { 0 })?,
@@ -168,6 +199,10 @@ mod tests {
         let [above, owner, below] = [0, 1, 2].map(|row| mesh.rank_at(row, 1));
         // Row 7 of 15 lies in mesh row 1, and is row 2 of its block, counted from 0.
         let expected = Way { global: 7, local: 3, owner, receivers: vec![above, below] };
-        assert_eq!(Way::of::<false>(&mesh, above, 5), expected);
+        assert_eq!(Way::of::<false>(&mesh, above, 5, 0), expected);
+        assert_eq!(Way::of::<false>(&mesh, above, 5, 8), expected);
+        // CM-34: the first row belongs to the ranks at the top.
+        let first = Way::of::<false>(&mesh, below, 5, 1);
+        assert_eq!((first.owner, first.local, first.receivers), (above, 1, vec![owner, below]));
     }
 }
