@@ -9,7 +9,7 @@ use super::chart::{self, along, axis, ranks, series, series_at};
 use super::curve::{self, Curve, curves, evenly, plotted};
 use super::sizes::{label, rates as bandwidths};
 use super::sources::{KernelPoints, Look};
-use crate::models::sweep::real;
+use crate::models::sweep::{quoted_ns, real};
 use crate::models::{FREE, asymptotic, groups_of_lines, operations, value, values};
 use crate::plot::{Chart, Figure, Kind, Quantity, Scale, Trace, Vertex};
 use crate::record::{Fit, Model, Over, Params, Point, RANKS};
@@ -39,6 +39,50 @@ pub(super) fn scaling(kernel: &KernelPoints<'_>) -> Option<Figure> {
     let what = format!("{} of {} against the number of ranks", words::capital(label), kernel.name);
     let caption = Caption::of(&what, &kernel).with_fits(!chart.residuals.is_empty());
     Some(kernel.figure("scaling", "scaling", caption, chart))
+}
+
+/// The speedup of a kernel of all ranks over its time on the fewest of several numbers of them, and the efficiency.
+pub(super) fn speedup(kernel: &KernelPoints<'_>) -> Option<Figure> {
+    if !kernel.is_of_all_ranks() || kernel.values(RANKS).len() < 2 {
+        return None;
+    }
+    let kernel = with_few_sizes(kernel);
+    let curves = curves(&kernel, RANKS).into_iter().filter(|curve| curve.points.len() > 1);
+    let drawn: Vec<Trace> = curves.flat_map(|curve| speedups(&curve)).collect();
+    if drawn.is_empty() {
+        return None;
+    }
+    let y_axis = axis("speedup and efficiency", Quantity::Ratio, Scale::Log10);
+    let chart = chart::chart(ranks(Scale::Log2), y_axis, drawn);
+    let what = format!(
+        "Speedup of {}: its time on the fewest ranks over its time on more. Efficiency: speedup over the \
+         growth of the number of ranks",
+        kernel.name
+    );
+    Some(kernel.figure("speedup", "speedup", Caption::of(&what, &kernel), chart))
+}
+
+/// The speedup of `curve` over its first point, and its efficiency.
+fn speedups(curve: &Curve<'_>) -> Vec<Trace> {
+    let base = curve
+        .points
+        .first()
+        .and_then(|of| Some((quoted_ns(of).filter(|ns| *ns > 0.0)?, real(of.number(RANKS)?))));
+    let Some((base_ns, fewest)) = base else { return Vec::new() };
+    let trace = |name: String, is_efficiency: bool| {
+        let vertex = |point: &&Point| {
+            let n_ranks = real(point.number(RANKS)?);
+            let growth = if is_efficiency { n_ranks / fewest } else { 1.0 };
+            plotted(point, n_ranks, |ns| Some(base_ns / ns / growth).filter(|_| ns > 0.0))
+        };
+        let points = curve.points.iter().filter_map(vertex).collect();
+        curve.trace(name, Kind::Curve, points)
+    };
+    let efficiency = Trace {
+        dashes: curve.look.dashes + 1,
+        ..trace(format!("{}, efficiency", curve.name), true)
+    };
+    vec![trace(curve.name.clone(), false), efficiency]
 }
 
 fn with_few_sizes<'a>(kernel: &KernelPoints<'a>) -> KernelPoints<'a> {

@@ -37,11 +37,12 @@ use crate::runs::RunRecords;
 use sources::{KernelPoints, Sources};
 
 /// The kinds of figures: each passes over the kernels that it has nothing to show of.
-const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 14] = [
+const MAKERS: [fn(&KernelPoints<'_>) -> Vec<Figure>; 15] = [
     |kernel| Vec::from_iter(sizes::times(kernel)),
     |kernel| Vec::from_iter(sizes::bandwidths(kernel)),
     rates::of_kernel,
     |kernel| Vec::from_iter(growth::scaling(kernel)),
+    |kernel| Vec::from_iter(growth::speedup(kernel)),
     overlap::overlap,
     parts::contention,
     |kernel| Vec::from_iter(parts::trains(kernel)),

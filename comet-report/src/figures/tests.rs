@@ -131,6 +131,11 @@ fn numbers_of_ranks_are_the_scaling_of_one_file_with_the_law_of_its_growth() {
     assert_eq!(names(scaling, Kind::Curve), ["echo"]);
     assert_eq!(y_at(&scaling.series[0], 32.0), Some(510.0));
     assert!(names(scaling, Kind::Fit)[0].starts_with("echo: a + b log2 P, weight "));
+    let speedup = chart(&figures, "comet-barrier-speedup");
+    assert_eq!(names(speedup, Kind::Curve), ["echo", "echo, efficiency"]);
+    let at_8 = [0, 1].map(|n: usize| y_at(&speedup.series[n], 8.0));
+    assert_eq!(at_8, [Some(110.0 / 310.0), Some(110.0 / 310.0 / 4.0)]);
+    assert_eq!(y_at(&speedup.series[0], 2.0), Some(1.0));
 }
 
 #[test]
