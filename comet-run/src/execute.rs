@@ -188,6 +188,7 @@ fn this_build() -> Suite {
         profile: profile.into(),
         opt_flags: format!("-C opt-level={level} {flags}").trim_end().into(),
         target_features: option_env!("COMET_TARGET_FEATURES").map(Into::into),
+        kernels_sha256: option_env!("COMET_KERNELS_SHA256").map(Into::into),
         lock_sha256: option_env!("COMET_LOCK_SHA256").map(Into::into),
         binary_sha256: None,
     }

@@ -105,6 +105,10 @@ pub struct Suite {
     pub target_features: Option<String>,
     /// SHA-256 of the lock file that chose the dependencies. Since minor version 2.
     pub lock_sha256: Option<String>,
+    /// SHA-256 of the sources of all kernels and of their checks: equal ones measure and verify the same way. Absent
+    /// where the build had no sources of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernels_sha256: Option<String>,
     /// SHA-256 of the executable file. Since minor version 2.
     pub binary_sha256: Option<String>,
 }
