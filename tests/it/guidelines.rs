@@ -62,7 +62,7 @@ fn a_command_that_starts_the_ranks_is_launched_several_times() {
     command.arg("env {comet} --machine m.toml -n 4");
     let output = Running::new(command).wait().code(10);
     output
-        .prints("# guidelines on 4 ranks over sim, 3 launches: 1 violated, ")
+        .prints("# guidelines on 4 ranks over sim on step, 3 launches: 1 violated, ")
         .notes("launch 3 of 3");
     folder.run("validate r.jsonl").success();
 }
