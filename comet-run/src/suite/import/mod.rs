@@ -1,5 +1,5 @@
 //! Suite files of `SKaMPI` as those of CoMet: scripts of version 5 (`.ski`) and parameter files of the
-//! first version (`.skm`).
+//! first version (`.skm`, `.skampi`).
 
 mod expression;
 mod functions;
@@ -110,12 +110,15 @@ impl Imported {
     }
 }
 
-/// The entries of the file `path`, which is a script unless its name ends in `.skm`.
+/// Ends of the names of parameter files; SKaMPI reads `.skampi` by default.
+const PARAMETERS: [&str; 2] = [".skm", ".skampi"];
+
+/// The entries of the file `path`, which is a script unless its name ends in `.skm` or `.skampi`.
 ///
 /// # Errors
 /// If the file or one that it includes cannot be read, or is no such file.
 pub(crate) fn import(path: &Path) -> anyhow::Result<Imported> {
-    let is_old = path.extension().is_some_and(|extension| extension == "skm");
+    let is_old = PARAMETERS.iter().any(|end| path.to_string_lossy().ends_with(end));
     let imported = if is_old { skm::import(path) } else { ski::import(path) }?;
     if imported.entries.is_empty() {
         let reasons: String = imported.notes.iter().map(|note| format!("\n{note}")).collect();
