@@ -57,7 +57,7 @@ fn rules_are_recorded_with_what_they_quote() {
         ("imb", "mean", "D6 call_mean"),
         ("osu", "mean", "D6 call_mean"),
         ("skampi", "middle_mean", "D2 max_local"),
-        ("thesis", "corrected", "D1 completion"),
+        ("thesis", "corrected", "D3 test_node"),
     ] {
         let (_, records) =
             run(&format!("reduction -t sim -n 2 --vector-lengths 8 --rules {rules}"));
