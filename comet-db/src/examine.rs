@@ -100,11 +100,19 @@ pub fn rows(id: BlobId, bytes: &[u8], card: &Card) -> Result<Vec<RunRows>, Error
     runs.into_iter().enumerate().map(place).collect()
 }
 
+/// The time in an id of version 7, in milliseconds since 1970.
+fn id_ms(run_id: &str) -> Option<i64> {
+    let digits: String = run_id.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    i64::from_str_radix(&digits, 16).ok()
+}
+
 fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<RunRows, Error> {
     let facts = run.run.as_deref().expect("runs without facts are left out");
     check(facts, &run)?;
     let id = Id::of("run", &[&blob.to_string(), &place.to_string()]);
-    let started_ms = time_ms(&facts.started_at).ok_or_else(|| {
+    // An import that does not know its start stands where it was made.
+    let of_id = || facts.started_at.is_empty().then(|| id_ms(&facts.run_id))?;
+    let started_ms = time_ms(&facts.started_at).or_else(of_id).ok_or_else(|| {
         let found = short(&facts.started_at, MAX_TITLE);
         Error::invalid(
             0,

@@ -174,6 +174,7 @@ impl Example {
             value,
             time_ns: summary,
             quoted_ns: Some(time_ns),
+            rounding_ns: None,
             rate: None,
             rates: Vec::new(),
         };

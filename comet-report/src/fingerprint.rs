@@ -92,7 +92,7 @@ pub(crate) fn sha256_hex(value: &Value) -> String {
 }
 
 /// SHA-256 of `text`, in hex digits.
-pub(crate) fn sha256_of_text(text: &str) -> String {
+pub fn sha256_of_text(text: &str) -> String {
     hex(&Sha256::digest(text))
 }
 

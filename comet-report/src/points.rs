@@ -109,6 +109,7 @@ impl PointMaker {
                 value: value(measurement, result),
                 time_ns: time_ns(result),
                 quoted_ns: result.quoted_ns,
+                rounding_ns: None,
                 rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis }),
                 rates: result.rates().map(named_rate).collect(),
             },

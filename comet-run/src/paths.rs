@@ -6,6 +6,8 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
+use comet_report::import::decoded;
+
 use crate::exit;
 
 /// True if both paths lead to one file, be it through links.
@@ -29,16 +31,21 @@ pub(crate) fn refuse_device(path: &Path) -> anyhow::Result<()> {
 
 /// The text of the file `path`; other bytes than UTF-8 are no obstacle.
 pub(crate) fn text_of(path: &Path) -> anyhow::Result<String> {
-    refuse_device(path)?;
-    let file = File::open(path).map_err(|error| unread(path, &error))?;
-    text_in(path, file)
+    Ok(decoded(&bytes_of(path)?))
 }
 
-/// The text in `input`, which the user calls `path`.
-pub(crate) fn text_in(path: &Path, mut input: impl Read) -> anyhow::Result<String> {
-    let mut text = Vec::new();
-    input.read_to_end(&mut text).map_err(|error| unread(path, &error))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
+/// What the file `path` holds.
+pub(crate) fn bytes_of(path: &Path) -> anyhow::Result<Vec<u8>> {
+    refuse_device(path)?;
+    let file = File::open(path).map_err(|error| unread(path, &error))?;
+    bytes_in(path, file)
+}
+
+/// What `input` holds, which the user calls `path`.
+pub(crate) fn bytes_in(path: &Path, mut input: impl Read) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.read_to_end(&mut bytes).map_err(|error| unread(path, &error))?;
+    Ok(bytes)
 }
 
 /// The refusal of the file `path`, which cannot be read because of `error`.

@@ -516,7 +516,7 @@ fn what_is_wrong_is_one_sentence() {
     let rows = "
         osu_latency_mt -m 8            => osu_latency_mt is not supported; did you mean osu_latency? (comet-run list shows all kernels)
         import imb poem.txt            => poem.txt: there is no table of imb in the text (is this what the benchmark printed?)
-        import auto poem.txt           => poem.txt has no title of osu, imb or skampi (write import osu, import imb or import skampi)
+        import auto poem.txt           => poem.txt: there is no title of osu, imb or skampi in the text (their names stand above each table; results of other programs are not read)
         import osu cut.txt             => cut.txt: line 3: the row has 1 columns, the head of its table 2 (is it cut off?)
     ";
     for (line, sentence) in rows_of(rows) {

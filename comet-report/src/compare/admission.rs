@@ -13,7 +13,7 @@ use crate::record::Transport;
 pub(super) struct Admitted<'a> {
     pub(super) base: Vec<Launch<'a>>,
     pub(super) new: Vec<Launch<'a>>,
-    /// Launches that repeat the seed of an earlier one on the same side.
+    /// Launches that repeat the seed or the text of an earlier one on the same side.
     pub(super) n_repeated: usize,
     /// Launches at another line time.
     pub(super) n_moved: usize,
@@ -45,13 +45,16 @@ pub(super) fn admit<'a>(base: &[Launch<'a>], new: &[Launch<'a>], at: Option<f64>
     Admitted { base, new, n_repeated, n_moved, lines_ns }
 }
 
-/// The first launch of each seed, and the number of the others.
+/// The first launch of each seed and of each imported text, and the number of the others.
 fn of_each_seed<'a>(launches: &[Launch<'a>]) -> (Vec<Launch<'a>>, usize) {
     let mut seen: Vec<(&Transport, u64)> = Vec::new();
-    let is_first = |launch: &&Launch<'a>| match launch.seed() {
-        Some(seed) if seen.contains(&seed) => false,
-        seed => {
+    let mut texts: Vec<&str> = Vec::new();
+    let is_first = |launch: &&Launch<'a>| match (launch.seed(), launch.text()) {
+        (Some(seed), _) if seen.contains(&seed) => false,
+        (_, Some(text)) if texts.contains(&text) => false,
+        (seed, text) => {
             seen.extend(seed);
+            texts.extend(text);
             true
         }
     };

@@ -6,6 +6,7 @@ use comet_stats::compare::Launches;
 
 use super::admission::{Admitted, admit};
 use super::{Options, failures};
+use crate::import::ROWS_SHA256;
 use crate::places::line_of;
 use crate::record::{Clock, Point, Run, Transport};
 use crate::runs::RunRecords;
@@ -111,7 +112,8 @@ fn alternate(base: &[Launch<'_>], new: &[Launch<'_>]) -> bool {
     let mut all: Vec<(String, bool)> =
         of_base.chain(new.iter().map(|launch| (started(launch), true))).collect();
     all.sort();
-    let are_told_apart = all.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    // An import may not know its start.
+    let are_told_apart = !all[0].0.is_empty() && all.windows(2).all(|pair| pair[0].0 != pair[1].0);
     let take_turns = all.chunks(2).all(|pair| pair.len() == 2 && pair[0].1 != pair[1].1);
     are_told_apart && take_turns && base.len() > 1
 }
@@ -173,6 +175,19 @@ impl<'a> Evidence<'a> {
         Some(if log_ratio.abs() < ROUNDING { 0.0 } else { log_ratio })
     }
 
+    /// The share by which the printed digits of both sides may be beside their ratio.
+    pub(super) fn rounding(&self) -> f64 {
+        let of_side = |side: &[Launch<'_>]| {
+            side.iter().map(Launch::rounding).sum::<f64>() / side.len().max(1) as f64
+        };
+        of_side(&self.base) + of_side(&self.new)
+    }
+
+    /// True if a launch comes from the text of another program.
+    pub(super) fn is_imported(&self) -> bool {
+        self.all().any(|launch| launch.point.measured().is_none())
+    }
+
     /// The most that one reading of the clock cost in any launch, in nanoseconds.
     pub(super) fn clock_ns(&self) -> f64 {
         let clocks = self.all().filter_map(|launch| launch.clock());
@@ -203,6 +218,17 @@ impl<'a> Launch<'a> {
     pub(super) fn seed(&self) -> Option<(&'a Transport, u64)> {
         let run = self.run.filter(|run| run.clock.is_virtual)?;
         Some((&run.transport, run.seed?))
+    }
+
+    /// The digest of its numbers, if it was imported.
+    pub(super) fn text(&self) -> Option<&'a str> {
+        self.run?.config.get(ROWS_SHA256)?.as_str()
+    }
+
+    /// The share by which the printed digits of an import may be beside its figure.
+    fn rounding(&self) -> f64 {
+        let rounding_ns = self.point.numbers().and_then(|of| of.rounding_ns);
+        rounding_ns.unwrap_or(0.0) / self.quoted_ns
     }
 
     /// The shortest and the longest time of a cache line around the point, in nanoseconds; `None`

@@ -147,6 +147,15 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         confirmation: None,
     };
     row.judge(found, options.line_of(point));
+    if found.is_none() && evidence.is_imported() {
+        row.doubt(
+            "a table of another program has no samples, and equal ones count once (import five outputs of \
+             each side)"
+                .into(),
+        );
+    } else if found.is_none() && options.allows_single && row.n_repeated + row.n_moved == 0 {
+        row.doubt("single launches without samples tell nothing (measure more)".into());
+    }
     row
 }
 
@@ -166,7 +175,8 @@ fn difference(
         let error = evidence.error_of_samples().filter(|_| options.allows_single)?;
         Some(Difference::of_samples(launches.log_ratio()?, error))
     };
-    launches.difference().or_else(of_samples)
+    let found = launches.difference().or_else(of_samples);
+    found.map(|found| found.no_narrower(evidence.rounding()))
 }
 
 /// The margin of a point: 0 where times do not vary, unless the user says otherwise.

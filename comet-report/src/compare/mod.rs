@@ -128,7 +128,7 @@ pub fn compare(base: &[RunRecords], new: &[RunRecords], options: &Options) -> Co
         n_new_runs: new.len(),
         margin: options.margin.unwrap_or(MARGIN),
         power: power(&points),
-        notes: notes(&points),
+        notes: notes(&points, gathered.iter().any(evidence::Evidence::is_imported)),
         environment: environment::changes(base.iter().chain(new)),
         kernels: judge::kernels(&points, &launches),
         points,
@@ -150,14 +150,18 @@ fn power(points: &[PointRow]) -> Vec<Power> {
     CHANGES.map(|change| Power { change, n_points: n_points(change) }).into()
 }
 
-/// Sentences about launches of `points` that do not count.
-fn notes(points: &[PointRow]) -> Vec<String> {
+/// Sentences about launches of `points` that do not count; imported ones repeat others in another way.
+fn notes(points: &[PointRow], are_imported: bool) -> Vec<String> {
     let n_repeated = points.iter().map(|row| row.n_repeated).max().filter(|n| *n > 0);
-    let repeated = n_repeated.map(|n| {
-        format!(
+    let repeated = n_repeated.map(|n| match are_imported {
+        true => format!(
+            "{n} imported outputs have all numbers of another, and count as one with it (import each \
+             once)"
+        ),
+        false => format!(
             "{n} simulated launches repeat the seed of another, and count as one with it (give each \
              its own with --seed)"
-        )
+        ),
     });
     let moved: Vec<&PointRow> = points.iter().filter(|row| row.n_moved > 0).collect();
     let lines: Vec<[f64; 2]> = moved.iter().filter_map(|row| row.lines_ns).collect();

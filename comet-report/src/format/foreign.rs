@@ -209,7 +209,13 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "buffers" | "threads" | "stride" => family == imb::SUITE.family,
+        "groups" | "aggregate" | "buffers" | "threads" | "stride"
+            if family == imb::SUITE.family =>
+        {
+            true
+        }
+        "buffers" => value.to_string().contains("host") || value.to_string().contains("device"),
+        "model" => true,
         "topo_1" | "topo_2" | "topo_3" | "topo_4" => family == imb::SUITE.family,
         // Those of IMB are of a grid.
         "dimensions" | "work_us" => true,
@@ -255,6 +261,12 @@ pub(super) fn repetitions(point: &Point) -> Option<u64> {
 
 /// Names of the figures of points that were imported, and have no samples to take them from.
 pub(crate) const REPETITIONS: &str = "repetitions";
+/// Name of the figure with the percentile `number` of an import, of times or of rates, and the units of it
+/// that make one printed.
+pub(crate) fn percentile_figure(number: u8, is_rate: bool) -> (String, f64) {
+    if is_rate { (format!("p{number}_bytes_per_s"), 1e6) } else { (format!("p{number}_ns"), 1e3) }
+}
+
 /// Least mean of a rank.
 pub(crate) const RANKS_MIN_NS: &str = "ranks_min_ns";
 /// Mean of the means of the ranks.

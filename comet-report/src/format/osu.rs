@@ -19,14 +19,15 @@ use comet_core::topology::{MAX_TORUS_DIMENSIONS, torus_sides};
 use comet_stats::quantile;
 
 use super::foreign::{
-    self, Block, GRAPH_NS, Layout, Means, figure, or_dash, procs, repetitions, size_bytes,
-    two_digits, whole,
+    self, Block, GRAPH_NS, Layout, Means, figure, or_dash, percentile_figure, procs, repetitions,
+    size_bytes, two_digits, whole,
 };
-use crate::record::{CheckStatus, LAYOUT, Measured, Param, Point};
+use crate::record::{BUFFERS, CheckStatus, LAYOUT, Measured, Param, Point};
 use crate::sink::RecordSink;
 use crate::suite::Numbers;
 use crate::suite::osu::{
-    GRAPH_TIME, MEMORIES, SIDES, SUITE, SYNCHRONIZATION, SYNCS, WINDOW_CREATION,
+    GRAPH_TIME, MEMORIES, MODEL, SEND_BUFFER, SIDES, SUITE, SYNCHRONIZATION, SYNCS,
+    WINDOW_CREATION, model_title,
 };
 
 use beside_work::Values;
@@ -177,7 +178,8 @@ fn head_of(block: &Block<'_>, before: Option<&Point>) -> String {
     let is_varied = is_varied(block);
     let window = |point: &Point| point.number(WINDOW.name).filter(|_| !is_varied);
     let graph = |point: &Point| ["dimensions", "radius"].map(|name| point.number(name));
-    let of = |point: &Point| (window(point), graph(point));
+    let place = |point: &Point| [MODEL, BUFFERS].map(|name| point.params.get(name).cloned());
+    let of = |point: &Point| (window(point), graph(point), place(point));
     // The title of one-sided benchmarks stands above each table.
     let before = before.filter(|_| !block.benchmark.numbers.is_remote());
     let goes_on = before.is_some_and(|before| of(before) == of(block.first));
@@ -236,6 +238,10 @@ fn row_of_startup(block: &Block<'_>, point: &Point) -> String {
     if block.benchmark.name == "osu_hello" {
         return format!("This is a test with {n_ranks} processes\n");
     }
+    if let (None, Some(means)) = (point.measured(), Means::of(point)) {
+        let [min, max, mean] = [means.min_us, means.max_us, means.avg_us].map(|us| whole(us / 1e3));
+        return format!("nprocs: {n_ranks}, min: {min} ms, max: {max} ms, avg: {mean} ms\n");
+    }
     let ms_of_ranks = Means::of_ranks(point, None).unwrap_or_default();
     let ms_of_ranks: Vec<u64> = ms_of_ranks.into_iter().map(|us| whole(us / 1e3)).collect();
     let n_sampled = ms_of_ranks.len().max(1) as u64;
@@ -260,7 +266,10 @@ fn row_beside_work(block: &Block<'_>, point: &Point, values: &Values) -> String 
 /// Lines before the table: the title, which an empty line precedes but for rates of several pairs.
 fn banner(block: &Block<'_>) -> String {
     let legend = if block.benchmark.is_beside_work { beside_work::LEGEND } else { "" };
-    let title = format!("# OSU MPI {} v7.4\n{legend}", block.benchmark.title);
+    let model = block.first.params.get(MODEL).map(|model| model_title(&model.to_string()));
+    let model = model.unwrap_or("MPI".into());
+    let buffers = buffers(block).unwrap_or_default();
+    let title = format!("# OSU {model} {} v7.4\n{buffers}{legend}", block.benchmark.title);
     match block.benchmark.numbers {
         Numbers::MessageRate => (),
         Numbers::Startup => return title,
@@ -277,6 +286,16 @@ fn banner(block: &Block<'_>) -> String {
     format!("{title}# [ pairs: {pairs} ] [ window size: {window} ]\n{rates}")
 }
 
+/// The line with the memories of both buffers, if a text told them.
+fn buffers(block: &Block<'_>) -> Option<String> {
+    let places = block.first.params.get(BUFFERS)?.to_string().to_uppercase();
+    let (from, to) = places.split_once(':')?;
+    let letters = [from, to].map(|place| place.chars().next().unwrap_or('-'));
+    let [of_from, of_to] = letters;
+    Some(format!("{SEND_BUFFER}{from} ({of_from}) and Receive Buffer on {to} ({of_to})\n"))
+        .filter(|_| block.first.measured().is_none())
+}
+
 /// The one-sided program that prints no datatype.
 const NO_DATATYPE: &str = "osu_get_acc_latency";
 
@@ -288,7 +307,11 @@ fn title_of_remote(block: &Block<'_>) -> String {
     };
     let title = block.benchmark.title;
     let (memory, sync) = (call("memory", &MEMORIES), call("sync", &SYNCS));
-    format!("# OSU {title} v7.4\n{WINDOW_CREATION}{memory}\n{SYNCHRONIZATION}{sync}\n")
+    let model = block.first.params.get(MODEL).map(|model| model_title(&model.to_string()) + " ");
+    let (model, buffers) = (model.unwrap_or_default(), buffers(block).unwrap_or_default());
+    format!(
+        "# OSU {model}{title} v7.4\n{buffers}{WINDOW_CREATION}{memory}\n{SYNCHRONIZATION}{sync}\n"
+    )
 }
 
 /// The length in the first column of the row of `point`, if it has one.
@@ -353,6 +376,10 @@ fn megabytes_per_s(point: &Point, means: Option<Means>) -> Option<f64> {
 
 /// The percentile `number` over operations: of times in us, or of rates in MB/s from the other end.
 fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
+    let (name, unit) = percentile_figure(number, is_rate);
+    if let Some(printed) = figure(point, &name) {
+        return Some(printed / unit);
+    }
     let Measured { numbers, reps, samples, .. } = point.measured()?;
     let samples = samples.as_ref()?;
     let [n_ranks, n_samples] = samples.shape;
@@ -442,7 +469,9 @@ fn columns(block: &Block<'_>, point: &Point, times: Vec<Cell>) -> Vec<Cell> {
     }
     let of = if is_rate { "BW(MB/s)" } else { "Lat(us)" };
     let numbers = words.filter_map(|word| word.strip_prefix('p')?.parse().ok());
-    columns.extend(numbers.filter(is_percentile).map(|number| {
+    let has = |number: &u8| figure(block.first, &percentile_figure(*number, is_rate).0).is_some();
+    let of_text = (1..=99).filter(has);
+    columns.extend(numbers.filter(is_percentile).chain(of_text).map(|number| {
         let cell = two_digits(percentile(point, number, is_rate));
         (format!("P{number} Tail {of}"), WIDTH, cell)
     }));

@@ -3,7 +3,8 @@
 use comet_core::definition::{Definition, Quantity};
 use comet_core::kernel::Class;
 
-use super::{ImportError, RANKS, SKAMPI, Surroundings, printed, require_measured, single};
+use super::sections::ending;
+use super::{ImportError, Part, RANKS, SKAMPI, Surroundings, printed, require_measured, single};
 use crate::format::foreign::REPETITIONS;
 use crate::format::{COUNT, ERROR_NS, MISSING, NODE_NS, SKAMPI_MARKS as MARKS};
 use crate::record::{
@@ -15,33 +16,60 @@ use crate::{fingerprint, older};
 const VERSION: &str = "# SKaMPI Version ";
 /// Start of the names of results between two ranks.
 const PAIR: &str = "Pingpong";
+/// Half of the last digit of its times.
+const ROUNDING_NS: f64 = 50.0;
 /// Names of a loop over ranks.
 const PROCS: [&str; 2] = ["procs", "nodes"];
 
-/// Version of the program, whether the text is of this one, and the points of the rows of `text`.
+/// The name of the result that `line` begins, or an empty one if it ends one; in files of older versions
+/// without the mark of a comment.
+pub(super) fn mark(line: &str) -> Option<&str> {
+    let bare = line.trim_start_matches(['#', ' ', '\t']);
+    let [begin, end] = MARKS.map(|mark| mark.trim_start_matches(['#', ' ']));
+    let name = bare.strip_prefix(begin).filter(|name| name.trim_start().starts_with('"'));
+    let name = name.or_else(|| bare.starts_with(end).then_some(""));
+    name.map(|name| name.trim().trim_matches('"'))
+}
+
+/// The results in `text`. The last row of one without an end is left out if it is shorter than the row
+/// before it.
 ///
 /// # Errors
 /// If a row is none, or if nobody says how many ranks there were.
-pub(super) fn parse(
-    text: &str,
-    around: &Surroundings,
-) -> Result<(String, bool, Vec<Point>), ImportError> {
+pub(super) fn parse(text: &str, around: &Surroundings) -> Result<Part, ImportError> {
     let version = text.lines().find_map(|line| line.strip_prefix(VERSION));
-    let mut name = None;
-    let mut points = Vec::new();
+    let (mut name, mut doubt): (Option<String>, Option<String>) = (None, None);
+    let (mut points, mut notes) = (Vec::new(), Vec::new());
+    let mut n_words = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        if let Some(title) = line.strip_prefix(MARKS[0]) {
-            name = Some(title.trim().trim_matches('"').to_owned());
-        } else if line.starts_with(MARKS[1]) {
-            name = None;
+        if let Some(title) = mark(line) {
+            name = Some(title.to_owned()).filter(|title| !title.is_empty());
+            n_words.clear();
+            continue;
         }
+        let wrong = |message| ImportError::Line { line: index + 1, message };
         let is_row = !line.trim().is_empty() && !line.starts_with('#');
-        if let Some(name) = name.as_ref().filter(|_| is_row) {
-            let wrong = |message| ImportError::Line { line: index + 1, message };
+        let ending = ending(index + 1, line).filter(|_| is_row);
+        doubt = doubt.or(ending.clone());
+        if let Some(name) = name.as_ref().filter(|_| is_row && ending.is_none()) {
+            n_words.push(line.split_whitespace().count());
             points.push(Row::of(line).map_err(wrong)?.point(name, around)?);
         }
     }
-    Ok((version.unwrap_or_default().trim().to_owned(), version.is_none(), points))
+    if let Some(name) = name {
+        let is_short = matches!(n_words[..], [.., whole, last] if last < whole);
+        if is_short {
+            points.pop();
+            notes.push("the last row is shorter than the one before it, and is left out".into());
+        }
+        doubt = doubt.or(Some(format!("the text lacks the end of the result '{name}'")));
+    }
+    let mut run = super::run(SKAMPI, version.unwrap_or_default().trim(), around);
+    if version.is_some() {
+        run.transport.backend = Some("mpi".into());
+        run.clock.source = Some("MPI_Wtime".into());
+    }
+    Ok(Part { run, points, doubt, notes })
 }
 
 /// A row of a result.
@@ -141,6 +169,7 @@ impl Row {
                 value,
                 time_ns: single(self.time_ns),
                 quoted_ns: Some(self.time_ns),
+                rounding_ns: Some(ROUNDING_NS),
                 rate: None,
                 rates: Vec::new(),
             })),

@@ -5,7 +5,9 @@ use std::str::FromStr;
 use comet_core::layout::DATA_BYTES;
 
 use super::printed;
-use crate::format::foreign::{RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS};
+use crate::format::foreign::{
+    RANKS_AVG_NS, RANKS_MAX_NS, RANKS_MIN_NS, REPETITIONS, percentile_figure,
+};
 use crate::record::Derived;
 
 /// A column.
@@ -29,6 +31,8 @@ pub(super) enum Column {
     Validation,
     /// Another number, with the name of its figure and the units of it that make one printed.
     Derived(&'static str, f64),
+    /// A percentile of times in us, or of rates in MB of the version a second where that is true.
+    Percentile(u8, bool),
     /// A number that nothing is made of.
     Other,
 }
@@ -42,7 +46,9 @@ const COLUMNS: &[(&str, Column)] = &[
     ("Avg Latency(us)", Time),
     ("Latency (us)", Time),
     ("Overall(us)", Time),
+    ("Latency(us)", Time),
     ("Bandwidth (MB/s)", Rate),
+    ("Bi-Bandwidth (MB/s)", Rate),
     ("MB/s", Rate),
     ("Messages/s", MessageRate),
     ("Min Latency(us)", Column::Derived(RANKS_MIN_NS, 1e3)),
@@ -82,13 +88,19 @@ const OF_GRID: &str = "; dimensions: ";
 /// Characters of a number.
 const NUMBER: &str = "0123456789.+-e";
 
+/// True if `word` is a number, or stands for one that is missing.
+fn is_cell(word: &str) -> bool {
+    let is_missing = word == "N/A" || word.chars().all(|c| c.is_ascii_punctuation());
+    word.parse::<f64>().is_ok() || is_missing
+}
+
 /// True if `word` of such characters has a digit.
 fn is_number(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit())
 }
 
 /// The columns of a table with their titles.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Head(Vec<(String, Column)>);
 
 impl Head {
@@ -105,7 +117,9 @@ impl Head {
         let mut rest = line.strip_prefix("# ").unwrap_or(line).trim();
         while !rest.is_empty() {
             let (n_start, column) = match percentile(rest) {
-                Some(n_start) => (n_start, Other),
+                Some((n_start, number)) => {
+                    (n_start, Column::Percentile(number, rest[n_start..].starts_with("BW")))
+                }
                 None => {
                     let known = COLUMNS.iter().find(|(start, _)| rest.starts_with(start))?;
                     (known.0.len(), known.1)
@@ -147,27 +161,47 @@ impl Head {
         self.0.iter().find(|(_, column)| *column == wanted).map(|(title, _)| title.as_str())
     }
 
-    /// The words of the row `line`.
+    /// The words of `line`, if it is a row: a number first, a whole one but of times, and as many words
+    /// as columns that stand for numbers. Words of others may follow, as two processes print into one line.
     ///
     /// # Errors
-    /// A sentence, if there are more or fewer than columns.
-    pub(super) fn words<'a>(&self, line: &'a str) -> Result<Vec<&'a str>, String> {
+    /// A sentence, if there are more or fewer than columns, or others.
+    pub(super) fn words<'a>(&self, line: &'a str) -> Result<Option<Vec<&'a str>>, String> {
         let is_of_grid = self.title(Size) == Some("(bytes)");
-        let words: Vec<&str> = match is_of_grid {
+        let mut words: Vec<&str> = match is_of_grid {
             // 64(x8)(bytes) 2.5(usec) 204.8(Mb/s)
-            true => {
+            true if line.contains("(bytes)") => {
                 line.split(|c: char| !NUMBER.contains(c)).filter(|word| is_number(word)).collect()
             }
+            true => return Ok(None),
             false => line.split_whitespace().collect(),
         };
-        if words.len() == self.0.len() {
-            return Ok(words);
+        let is_timed = self.0.first().is_some_and(|(_, column)| matches!(column, Time | Rate));
+        let is_first = |word: &&str| is_cell(word) && (is_timed || word.parse::<u64>().is_ok());
+        let is_second =
+            |word: &&str| is_cell(word) || word.starts_with(|c: char| c.is_ascii_digit());
+        if !words.first().is_some_and(is_first) || !words.get(1).is_none_or(&is_second) {
+            return Ok(None);
         }
-        Err(format!(
-            "the row has {} columns, the head of its table {} (is it cut off?)",
-            words.len(),
-            self.0.len()
-        ))
+        let n_columns = self.0.len();
+        let is_fit = |((_, column), word): (&(String, Column), &&str)| {
+            is_cell(word) || *column == Validation
+        };
+        let fits = self.0.iter().zip(&words).take_while(|cell| is_fit(*cell)).count();
+        if fits < n_columns && fits < words.len() {
+            return Err(format!(
+                "'{}' is no number, expected digits and a decimal point (is the row cut off?)",
+                words[fits]
+            ));
+        }
+        if fits < n_columns || words.get(n_columns).is_some_and(is_second) {
+            return Err(format!(
+                "the row has {} columns, the head of its table {n_columns} (is it cut off?)",
+                words.len(),
+            ));
+        }
+        words.truncate(n_columns);
+        Ok(Some(words))
     }
 
     /// The word under the first column `wanted`.
@@ -200,9 +234,13 @@ impl Head {
     /// The figures of a row.
     pub(super) fn figures(&self, words: &[&str]) -> Vec<Derived> {
         let figure = |((title, column), word): (&(String, Column), &&str)| {
-            let Column::Derived(name, factor) = column else { return None };
+            let (name, factor) = match column {
+                Column::Derived(name, factor) => ((*name).to_owned(), *factor),
+                Column::Percentile(number, is_rate) => percentile_figure(*number, *is_rate),
+                _ => return None,
+            };
             let number: f64 = word.parse().ok()?;
-            Some(printed(name, title, Some(number * factor).filter(|n| n.is_finite())?))
+            Some(printed(&name, title, Some(number * factor).filter(|n| n.is_finite())?))
         };
         self.0.iter().zip(words).filter_map(figure).collect()
     }
@@ -217,8 +255,8 @@ fn of_windows(titles: &str) -> Option<Head> {
 }
 
 /// The length of the title at the start of `rest` up to its unit, if it is that of a percentile
-/// (`P50 Tail Lat(us)`).
-fn percentile(rest: &str) -> Option<usize> {
-    let after = rest.strip_prefix('P')?.trim_start_matches(|c: char| c.is_ascii_digit());
-    after.starts_with(" Tail ").then(|| rest.len() - after.len() + " Tail ".len())
+/// (`P50 Tail Lat(us)`), and its number.
+fn percentile(rest: &str) -> Option<(usize, u8)> {
+    let (number, _) = rest.strip_prefix('P')?.split_once(" Tail ")?;
+    Some((1 + number.len() + " Tail ".len(), number.parse().ok()?))
 }

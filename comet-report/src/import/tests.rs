@@ -10,6 +10,7 @@ use crate::models::models;
 use crate::read::{read_records, validate};
 use crate::record::{CheckStatus, Failure, PointStatus};
 
+mod logs;
 mod tables;
 
 /// The suites.
@@ -17,7 +18,9 @@ const OSU: &Suite = &suite::osu::SUITE;
 const IMB: &Suite = &suite::imb::SUITE;
 
 fn around(n_ranks: Option<u64>) -> Surroundings {
-    Surroundings { n_ranks, argv: vec!["comet-run".into()], imported_at: UNIX_EPOCH }
+    let argv = vec!["comet-run".into()];
+    let (imported_at, text_sha256) = (UNIX_EPOCH, String::new());
+    Surroundings { n_ranks, argv, imported_at, text_sha256, started_at: None, labels: [].into() }
 }
 
 /// Titles of the columns of IMB, by the start of its versions.
@@ -35,7 +38,12 @@ fn points(records: &[Record]) -> Vec<&Point> {
 }
 
 fn imported(origin: &'static Suite, text: &str) -> Vec<Record> {
-    import(origin, text, &around(Some(2))).unwrap()
+    import(origin, text, &around(Some(2))).unwrap().records
+}
+
+/// The records of a text that says how many ranks there were.
+pub(crate) fn imported_alone(origin: &'static Suite, text: &str) -> Vec<Record> {
+    import(origin, text, &around(None)).unwrap().records
 }
 
 /// A text of `osu_latency` with these rows.
@@ -223,12 +231,7 @@ fn what_cannot_be_imported_is_told_in_a_sentence() {
 const OF_SKAMPI: &str = include_str!("../../../tests/golden/skampi-small.sko");
 
 fn of_skampi(text: &str) -> Result<Vec<Record>, ImportError> {
-    let around = Surroundings {
-        n_ranks: None,
-        argv: Vec::new(),
-        imported_at: std::time::SystemTime::UNIX_EPOCH,
-    };
-    import_skampi(text, &around)
+    import_skampi(text, &around(None)).map(|imported| imported.records)
 }
 
 #[test]

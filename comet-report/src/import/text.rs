@@ -1,4 +1,4 @@
-//! Text of the OSU micro-benchmarks and of the Intel MPI Benchmarks, of any version: every kind of
+//! Tables of the OSU micro-benchmarks and of the Intel MPI Benchmarks, of any version: every kind of
 //! table, groups, modes, columns on request, and the words that stand where numbers are missing.
 
 use comet_core::definition::{Definition, Quantity};
@@ -6,14 +6,14 @@ use comet_core::kernel::{self, Class, RateKind, THREADS};
 
 use super::table::{Column, Head};
 use super::{ImportError, RANKS, Surroundings, printed, require_measured, single};
-use crate::format::foreign::GRAPH_NS;
+use crate::format::foreign::{RANKS_MAX_NS, RANKS_MIN_NS};
 use crate::record::{
-    self, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
+    self, BUFFERS, Check, CheckStatus, Derived, Failure, NamedRate, Outcome, Param, Params, Point,
     PointStatus, Quote, RankStat, Rate, Value,
 };
 use crate::suite::imb::{AGGREGATE, MT};
-use crate::suite::osu::{GRAPH_TIME, MEMORIES, SIDES, SYNCHRONIZATION, SYNCS, WINDOW_CREATION};
-use crate::suite::{Benchmark, Numbers, Suite};
+use crate::suite::osu::{MEMORIES, MODEL, SEND_BUFFER, SYNCHRONIZATION, SYNCS, WINDOW_CREATION};
+use crate::suite::{Benchmark, Numbers, Suite, osu};
 use crate::{fingerprint, older};
 
 /// Words in place of numbers, and what they mean for the point.
@@ -27,165 +27,62 @@ const COUNTS: &[(&str, &str)] = &[
     ("window size: ", "window"),
     ("window_size = ", "window"),
     ("(threads: ", THREADS.name),
+    ("Sender threads: ", "sender_threads"),
+    ("Receiver threads: ", "receiver_threads"),
+    ("processes in sender: ", "sender_processes"),
+    ("processes in receiver: ", "receiver_processes"),
     ("( ", "groups"),
     ("; dimensions: ", "dimensions"),
 ];
 /// Number of pairs, which are half of the ranks.
 const PAIRS: &str = "pairs: ";
 /// Datatype of the messages of a table of OSU.
-const DATATYPE: &str = "# Datatype: MPI_";
+pub(super) const DATATYPE: &str = "# Datatype: MPI_";
 /// Title of a table with the same numbers again, per message.
 const PROFILE: &str = "# Message Rate Profile";
 /// Words in comments, likewise.
 const LABELS: &[(&str, &str)] =
     &[(WINDOW_CREATION, "memory"), (SYNCHRONIZATION, "sync"), ("MODE: ", AGGREGATE)];
+/// The memories of both buffers, if `line` tells them: `device:host`.
+fn buffers_of(line: &str) -> Option<String> {
+    let places = line.strip_prefix(SEND_BUFFER)?.split(" and Receive Buffer on ");
+    let places: Vec<_> = places.filter_map(|place| place.split_whitespace().next()).collect();
+    Some(places.join(":").to_lowercase())
+}
+
 /// Numbers of processes in comments.
 const PROCESSES: &[&str] = &["#processes = ", "groups of ", "(processes: "];
 
-/// The refusal of a row without an end, whose last number may lack digits.
-const UNENDED: &str =
-    "the text ends within the row (is it cut off? A whole row has an end of line behind it)";
-
-/// Reads `text` of `suite`: its version, empty if it names none, and the points of its rows.
-///
-/// # Errors
-/// If a row does not fit the head of its table or has no end of line, or if nobody says how many ranks
-/// there were.
-pub(super) fn parse(
-    suite: &'static Suite,
-    text: &str,
-    around: &Surroundings,
-) -> Result<(String, Vec<Point>), ImportError> {
-    let (mut found, mut points) = (String::new(), Vec::new());
-    let mut block = Block::of(suite, String::new());
-    let mut graph = Graph::default();
-    let n_ends = text.matches('\n').count();
-    for (index, line) in text.lines().enumerate() {
-        let line = line.trim();
-        let mut next = None;
-        if let Some(name) = line.strip_prefix("# Benchmarking ") {
-            // The sides of a torus stand behind some.
-            let name = name.split(" (").next().unwrap_or(name);
-            next = Some(Block::of(suite, name.trim().to_owned()));
-        } else if let Some(banner) = line.strip_prefix("# OSU ") {
-            let (title, release) = banner.rsplit_once(" v").unwrap_or((banner, ""));
-            found = version(release).unwrap_or(found);
-            // A title starts with the programming model (`MPI`, `MPI-CUDA`) or with a call (`MPI_Put`).
-            let title = match title.split_once(' ') {
-                Some((model, title)) if !model.contains('_') => title,
-                _ => title,
-            };
-            next = Some(std::mem::take(&mut graph).block(suite, title));
-        } else if line.starts_with('#') || line.starts_with("Group") {
-            found = title(line).unwrap_or(found);
-            if line.contains("MODE: ") {
-                // The same benchmark goes on in another mode, with a table of its own.
-                let n_ranks = block.n_ranks;
-                next = Some(Block { n_ranks, ..Block::of(suite, block.name.clone()) });
-            } else if line.starts_with(DATATYPE) && !block.rows.is_empty() {
-                next = Some(block.of_other_type());
-            }
-        } else if line.starts_with(|c: char| c.is_ascii_digit()) && !block.head.is_empty() {
-            let refuse = |message| ImportError::Line { line: index + 1, message };
-            let rows = block.rows_of(line).map_err(refuse)?;
-            if index == n_ends {
-                return Err(refuse(UNENDED.into()));
-            }
-            block.rows.extend(rows.into_iter().filter(|_| !block.is_profile));
-        } else {
-            graph.note(line);
-        }
-        if let Some(next) = next {
-            points.extend(std::mem::replace(&mut block, next).points(around)?);
-        }
-        if line.starts_with('#') || line.starts_with("Group") {
-            block.comment(line);
-        }
-    }
-    points.extend(block.points(around)?);
-    Ok((found, points))
-}
-
-/// The version of IMB, if `line` is the title of the text.
-fn title(line: &str) -> Option<String> {
-    let is_title = line.contains("MPI Benchmark") || line.contains("in the layout of IMB");
-    let of_suite = line.rsplit_once("IMB").map_or(line, |(_, rest)| rest);
-    // The name of a part is the last word but one of some.
-    if is_title { version(of_suite).or_else(|| version(line)) } else { None }
-}
-
-/// The first word of `text` that is a version: digits, after a `v` or nothing.
-fn version(text: &str) -> Option<String> {
-    let bare = |word: &str| word.trim_start_matches(['v', 'V']).trim_end_matches(',').to_owned();
-    let is_version = |word: &String| word.starts_with(|c: char| c.is_ascii_digit());
-    text.split_whitespace().map(bare).find(is_version)
-}
-
 /// The first number in `text` after `start`.
-fn number_after(text: &str, start: &str) -> Option<u64> {
+pub(super) fn number_after(text: &str, start: &str) -> Option<u64> {
     let (_, rest) = text.split_once(start)?;
     let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
-/// Facts about the graph of neighbours, which stand before the title of their benchmark.
-#[derive(Default)]
-struct Graph {
-    /// Sides of a torus.
-    sides: Vec<u64>,
-    /// Time to make the graph; without one there is none.
-    time: Option<Derived>,
-}
-
-impl Graph {
-    /// Takes in a line that is no row and no comment.
-    fn note(&mut self, line: &str) {
-        if let Some(sides) = line.strip_prefix(SIDES.trim_end()) {
-            self.sides = sides.split_whitespace().map_while(|side| side.parse().ok()).collect();
-        } else if let Some(time) = line.strip_prefix(GRAPH_TIME) {
-            let time_us = time.split_whitespace().next().and_then(|us| us.parse::<f64>().ok());
-            let value = time_us.filter(|us| us.is_finite()).map(|us| us * 1e3);
-            let title = GRAPH_TIME.trim_end_matches(':');
-            self.time = Some(Derived { value, ..printed(GRAPH_NS, title, 0.0) });
-        }
-    }
-
-    /// The block with this title, which programs among neighbours share with others.
-    fn block(self, suite: &'static Suite, title: &str) -> Block {
-        let is_of_graph = |of: &&Benchmark| of.title == title && of.numbers == Numbers::Neighbours;
-        let benchmark = suite.benchmarks.iter().find(is_of_graph).filter(|_| self.time.is_some());
-        let name = benchmark.map_or(title, |benchmark| benchmark.name);
-        let n_ranks = self.sides.iter().copied().try_fold(1, u64::checked_mul);
-        let dimensions = ("dimensions".to_owned(), Param::Number(self.sides.len() as u64));
-        let mut block = Block::of(suite, name.to_owned());
-        if !self.sides.is_empty() {
-            block.n_ranks = n_ranks;
-            block.params.push(dimensions);
-        }
-        block.figures = self.time.into_iter().collect();
-        block
-    }
-}
-
 /// The block whose rows are being read.
-struct Block {
-    suite: &'static Suite,
+pub(super) struct Block {
+    pub(super) suite: &'static Suite,
     /// Name of the benchmark, or the title of one that is unknown.
-    name: String,
-    benchmark: Option<&'static Benchmark>,
-    n_ranks: Option<u64>,
+    pub(super) name: String,
+    pub(super) benchmark: Option<&'static Benchmark>,
+    pub(super) n_ranks: Option<u64>,
     /// Parameters that distinguish it from others of the same benchmark.
-    params: Vec<(String, Param)>,
+    pub(super) params: Vec<(String, Param)>,
     /// Figures of all of its points.
-    figures: Vec<Derived>,
-    head: Head,
+    pub(super) figures: Vec<Derived>,
+    pub(super) head: Head,
     /// True behind the title of a table with the same numbers again.
-    is_profile: bool,
-    rows: Vec<Row>,
+    pub(super) is_profile: bool,
+    /// Number of the line with its title, if it has one of its own.
+    pub(super) n_title: Option<usize>,
+    /// Length of the messages in which IMB found wrong data, in the lines before their row.
+    pub(super) wrong: Option<u64>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// One row, still in the units of the text.
-struct Row {
+pub(super) struct Row {
     group: Option<u64>,
     /// Messages of a window, where they have a column each.
     window: Option<u64>,
@@ -199,6 +96,34 @@ struct Row {
 }
 
 impl Row {
+    /// The row of the time of a start, in whole milliseconds.
+    pub(super) fn of_startup(line: &str) -> Option<Self> {
+        let us = |name| Some(number_after(line, name)? as f64 * 1e3);
+        let ends = [("min: ", RANKS_MIN_NS), ("max: ", RANKS_MAX_NS)].into_iter();
+        let figures = ends.filter_map(|(title, name)| Some(printed(name, title, us(title)? * 1e3)));
+        Some(Self {
+            group: None,
+            window: None,
+            size: None,
+            time_us: Some(us("avg: ")?),
+            rate: None,
+            message_rate: None,
+            check: CheckStatus::Skipped,
+            figures: figures.collect(),
+            failure: None,
+        })
+    }
+
+    /// The most that rounding to the printed digits may have changed a time of `time_ns`, which is printed or
+    /// follows from a rate.
+    fn rounding_ns(&self, time_ns: f64) -> f64 {
+        let of_rate = self.message_rate.or(self.rate);
+        match (self.time_us, of_rate) {
+            (None, Some(rate)) => time_ns * ROUNDING / rate,
+            _ => ROUNDING * 1e3,
+        }
+    }
+
     /// The time of an operation in us, or that of one message by their rate.
     fn time_us(&self) -> Option<f64> {
         let of_messages = || Some(1e6 / self.message_rate.filter(|rate| *rate > 0.0)?);
@@ -208,27 +133,53 @@ impl Row {
 
 impl Block {
     /// An empty block of the benchmark of `suite` with this name or title.
-    fn of(suite: &'static Suite, name: String) -> Self {
+    pub(super) fn of(suite: &'static Suite, name: String) -> Self {
+        let is_osu = suite.family == osu::SUITE.family;
+        let wanted = osu::normal(&name);
         let is_named = |benchmark: &&Benchmark| {
-            benchmark.title == name || benchmark.name.eq_ignore_ascii_case(&name)
+            let has_title = is_osu && osu::normal(benchmark.title) == wanted;
+            has_title || benchmark.name.eq_ignore_ascii_case(&name)
         };
-        let benchmark = suite.benchmarks.iter().find(is_named);
+        let benchmark = suite.benchmarks.iter().find(is_named).filter(|_| !name.is_empty());
+        let beside = osu::BESIDE.iter().find(|(title, _)| is_osu && osu::normal(title) == wanted);
         let is_of_two = benchmark.is_some_and(|benchmark| benchmark.numbers.is_of_two());
-        let name = match benchmark {
-            Some(benchmark) if benchmark.title == name => benchmark.name.to_owned(),
+        let n_ranks = (is_of_two || beside.is_some()).then_some(2);
+        let name = match (benchmark, beside) {
+            (Some(benchmark), _) if is_osu => benchmark.name.to_owned(),
+            (None, Some((_, name))) => (*name).to_owned(),
             _ => name,
         };
         let (params, figures, rows) = (Vec::new(), Vec::new(), Vec::new());
-        let (n_ranks, head, is_profile) = (is_of_two.then_some(2), Head::default(), false);
-        Self { suite, name, benchmark, n_ranks, params, figures, head, is_profile, rows }
+        Self {
+            suite,
+            name,
+            benchmark,
+            n_ranks,
+            params,
+            figures,
+            head: Head::default(),
+            is_profile: false,
+            n_title: None,
+            wrong: None,
+            rows,
+        }
     }
 
-    /// An empty block of the same benchmark with messages of another datatype.
-    fn of_other_type(&self) -> Self {
+    /// The programming model in its title, if it is not MPI in host memory.
+    pub(super) fn model(&self) -> Option<&str> {
+        let model = self.params.iter().find(|(name, _)| name == MODEL);
+        model.and_then(
+            |(_, model)| if let Param::Label(model) = model { Some(&**model) } else { None },
+        )
+    }
+
+    /// An empty block of the same benchmark with messages of another datatype, below the same head until
+    /// another follows.
+    pub(super) fn of_other_type(&self) -> Self {
         let other = |(name, _): &&(String, Param)| name != self.type_name();
         let params = self.params.iter().filter(other).cloned().collect();
-        let (n_ranks, figures) = (self.n_ranks, self.figures.clone());
-        Self { n_ranks, params, figures, ..Self::of(self.suite, self.name.clone()) }
+        let (n_ranks, figures, head) = (self.n_ranks, self.figures.clone(), self.head.clone());
+        Self { n_ranks, params, figures, head, ..Self::of(self.suite, self.name.clone()) }
     }
 
     /// Name of the parameter with the datatype.
@@ -247,7 +198,7 @@ impl Block {
     }
 
     /// Takes in a line that is no row: the head of the table, or a fact about the benchmark.
-    fn comment(&mut self, line: &str) {
+    pub(super) fn comment(&mut self, line: &str) {
         let n_ranks = PROCESSES.iter().find_map(|start| number_after(line, start));
         let of_pairs = || number_after(line, PAIRS)?.checked_mul(2);
         self.n_ranks = n_ranks.or_else(of_pairs).or(self.n_ranks);
@@ -267,7 +218,8 @@ impl Block {
         let datatype = line.strip_prefix(DATATYPE).map(|rest| rest.trim_end_matches('.'));
         let datatype = datatype.filter(|name| *name != "CHAR").map(str::to_lowercase);
         let datatype = datatype.map(|name| (self.type_name(), Param::Label(name)));
-        let own = counts.chain(labels).chain(datatype);
+        let buffers = buffers_of(line).map(|places| (BUFFERS, Param::Label(places)));
+        let own = counts.chain(labels).chain(datatype).chain(buffers);
         self.params.extend(own.map(|(name, value)| (name.to_owned(), value)));
         if let Some(head) = Head::of(line) {
             self.head = head;
@@ -275,9 +227,11 @@ impl Block {
     }
 
     /// The rows that `line` is: one for each window where these have columns of their own.
-    fn rows_of(&self, line: &str) -> Result<Vec<Row>, String> {
-        let Some(windows) = self.head.windows() else { return Ok(vec![self.row(line)?]) };
-        let words = self.head.words(line)?;
+    pub(super) fn rows_of(&self, line: &str) -> Result<Vec<Row>, String> {
+        let Some(windows) = self.head.windows() else {
+            return Ok(self.row(line)?.into_iter().collect());
+        };
+        let Some(words) = self.head.words(line)? else { return Ok(Vec::new()) };
         require_measured(&words)?;
         let size = self.head.count(&words, Column::Size)?;
         let row = |window: u64| {
@@ -290,31 +244,37 @@ impl Block {
         windows.map(row).collect()
     }
 
-    /// One row, or a sentence that says why it is none.
-    fn row(&self, line: &str) -> Result<Row, String> {
+    /// The row that `line` is, if it is one, or a sentence that says what is wrong with it.
+    fn row(&self, line: &str) -> Result<Option<Row>, String> {
         let failure = FAILURES.iter().find_map(|(word, status)| {
             let at = line.find(word)?;
             Some((at, (*status, line[at..].to_owned())))
         });
         let n_bytes = failure.as_ref().map_or(line.len(), |(at, _)| *at);
+        let is_failure = failure.is_some() && line.starts_with(|c: char| c.is_ascii_digit());
         let words = match self.head.words(&line[..n_bytes]) {
-            Err(_) if failure.is_some() => line[..n_bytes].split_whitespace().collect(),
-            words => words?,
+            Err(_) if is_failure => line[..n_bytes].split_whitespace().collect(),
+            words => match words? {
+                Some(words) => words,
+                None => return Ok(None),
+            },
         };
         require_measured(&words)?;
         let number = |wanted| self.head.number(&words, wanted);
         let defects = number(Column::Defects)?;
+        let size = self.head.count(&words, Column::Size)?;
         let check = match (self.head.word(&words, Column::Validation), defects) {
+            _ if size.is_some() && size == self.wrong => CheckStatus::Fail,
             (Some("Pass" | "passed"), _) => CheckStatus::Pass,
             (Some("Fail" | "failed"), _) => CheckStatus::Fail,
             (_, Some(defects)) if defects > 0.0 => CheckStatus::Fail,
             (_, Some(_)) => CheckStatus::Pass,
             _ => CheckStatus::Skipped,
         };
-        Ok(Row {
+        Ok(Some(Row {
             group: self.head.count(&words, Column::Group)?,
             window: None,
-            size: self.head.count(&words, Column::Size)?.map(|size| size / self.n_threads()),
+            size: size.map(|size| size / self.n_threads()),
             time_us: number(Column::Time)?,
             rate: number(Column::Rate)?,
             message_rate: number(Column::MessageRate)?,
@@ -322,11 +282,11 @@ impl Block {
             // A number before words is a length, or stands for one.
             figures: if failure.is_some() { Vec::new() } else { self.head.figures(&words) },
             failure: failure.map(|(_, failure)| failure),
-        })
+        }))
     }
 
     /// The points of the rows, but for their numbers and their run.
-    fn points(self, around: &Surroundings) -> Result<Vec<Point>, ImportError> {
+    pub(super) fn points(self, around: &Surroundings) -> Result<Vec<Point>, ImportError> {
         if self.rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -362,6 +322,7 @@ impl Block {
                 value: self.value(bytes),
                 time_ns: single(time_ns),
                 quoted_ns: Some(time_ns),
+                rounding_ns: Some(row.rounding_ns(time_ns)),
                 rate: bytes_per_s.map(|bytes_per_s| Rate { bytes_per_s, basis: Quote::Mean }),
                 rates: self.message_rate(row).into_iter().collect(),
             })),

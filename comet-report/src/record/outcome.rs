@@ -38,6 +38,8 @@ pub struct Numbers {
     pub time_ns: Summary,
     /// The figure to quote, for one operation, if there is one. Since minor version 2.
     pub quoted_ns: Option<f64>,
+    /// The most by which the printed digits of an import may be beside that. Since minor version 13.
+    pub rounding_ns: Option<f64>,
     /// Rates, where the series moves bytes.
     pub rate: Option<Rate>,
     /// Rates beside that, each with its formula. Since minor version 11.
@@ -210,6 +212,9 @@ pub(super) struct Line {
     time_ns: Option<Summary>,
     /// The figure to quote, for one operation, if there is one. Since minor version 2.
     quoted_ns: Option<f64>,
+    /// The most by which the printed digits of an import may be beside that. Since minor version 13.
+    #[serde(default)]
+    rounding_ns: Option<f64>,
     /// Quality of the numbers. Since minor version 2.
     quality: Option<Quality>,
     /// Medians of the ranks, for one operation, where several ranks sampled.
@@ -281,6 +286,7 @@ impl Line {
             value: line.value.take().ok_or_else(lacks("value"))?,
             time_ns: line.time_ns.take().ok_or_else(lacks("time_ns"))?,
             quoted_ns: line.quoted_ns,
+            rounding_ns: line.rounding_ns,
             rate: line.rate.take(),
             rates: std::mem::take(&mut line.rates),
         };
@@ -304,7 +310,7 @@ impl Line {
 impl Serialize for Point {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (numbers, measured) = (self.numbers(), self.measured());
-        let mut line = serializer.serialize_struct("Point", 29)?;
+        let mut line = serializer.serialize_struct("Point", 30)?;
         line.serialize_field("run_id", &self.run_id)?;
         line.serialize_field("seq", &self.seq)?;
         line.serialize_field("t_rel_s", &self.t_rel_s)?;
@@ -326,6 +332,9 @@ impl Serialize for Point {
         line.serialize_field("reps", &measured.map(|of| &of.reps))?;
         line.serialize_field("time_ns", &self.time_ns())?;
         line.serialize_field("quoted_ns", &self.quoted_ns())?;
+        if let Some(rounding_ns) = numbers.and_then(|of| of.rounding_ns) {
+            line.serialize_field("rounding_ns", &rounding_ns)?;
+        }
         line.serialize_field("quality", &self.quality())?;
         line.serialize_field("ranks_ns", &measured.map(|of| &of.ranks_ns))?;
         line.serialize_field("rate", &numbers.map(|of| &of.rate))?;

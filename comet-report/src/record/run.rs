@@ -17,7 +17,9 @@ pub struct Run {
     pub schema_minor: u32,
     /// UUID, version 7.
     pub run_id: String,
-    /// RFC 3339, UTC, milliseconds.
+    /// RFC 3339, UTC, milliseconds; empty, and `null` in files, where an import does not know it.
+    #[serde(with = "nullable")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub started_at: String,
     /// The program.
     pub suite: Suite,
@@ -81,6 +83,19 @@ fn cluster(host: &str) -> &str {
     let name = host.split('.').next().unwrap_or(host);
     let cluster = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '_');
     if cluster.is_empty() { name } else { cluster }
+}
+
+/// Texts that are `null` in files where they are empty.
+mod nullable {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+        Some(text).filter(|text| !text.is_empty()).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+        Ok(Option::deserialize(from)?.unwrap_or_default())
+    }
 }
 
 /// The program that measured.

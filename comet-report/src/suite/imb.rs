@@ -128,6 +128,9 @@ pub static MT: Suite = Suite {
     ..PART
 };
 
+/// Name of the setting of runs that were imported from a build for GPUs, and the word of the parameter.
+pub(crate) const GPU: &str = "gpu";
+
 /// Facts that all parts have in common.
 const PART: Suite = Suite {
     id: "",

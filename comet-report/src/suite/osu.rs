@@ -168,6 +168,37 @@ const PROGRAMS: &[Benchmark] = &[
     row("osu_hello", "Hello World Test", Startup, "osu/hello", Definition::CallMean),
 ];
 
+/// Name of the parameter with the programming model of a title, if it is not MPI.
+pub(crate) const MODEL: &str = "model";
+/// Programming models whose names are not all capitals.
+const MODELS: [&str; 3] = ["OpenSHMEM", "MPI-Java", "Java"];
+/// Start of the line with the memories of both buffers.
+pub(crate) const SEND_BUFFER: &str = "# Send Buffer on ";
+
+/// The programming model `name` as it stands in titles.
+pub(crate) fn model_title(name: &str) -> String {
+    let known = MODELS.iter().find(|model| model.eq_ignore_ascii_case(name));
+    known.map_or_else(|| name.to_uppercase(), |model| (*model).to_owned())
+}
+
+/// Titles of programs that measure two ranks and have no kernel here, and their names.
+pub(crate) const BESIDE: [(&str, &str); 2] = [
+    ("Multi-threaded Latency Test", "osu_latency_mt"),
+    ("Multi-process Latency Test", "osu_latency_mp"),
+];
+
+/// What distinguishes `title` in all versions, which differ in capitals, blanks, hyphens, the place of
+/// `Persistent`, and in words that say no more.
+pub(crate) fn normal(title: &str) -> String {
+    let letters = |c: &char| c.is_alphanumeric();
+    let mut text: String = title.to_lowercase().chars().filter(letters).collect();
+    for word in ["test", "latency", "personalizedexchange", "personalized", "persistent"] {
+        text = text.replace(word, "");
+    }
+    let is_persistent = title.to_lowercase().contains("persistent");
+    if is_persistent { text + " persistent" } else { text }
+}
+
 /// One-sided programs whose elements can be chosen.
 const OF_ELEMENTS: [&str; 3] = ["osu_acc_latency", "osu_fop_latency", "osu_cas_latency"];
 

@@ -1,7 +1,7 @@
 //! Arguments of the commands that read files or print descriptions.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
@@ -9,7 +9,7 @@ use comet_report::compare::RENDERERS;
 use comet_report::format::FORMATS;
 use comet_report::import::RANKS;
 
-use super::values::{parse_bytes, parse_positive_time, parse_share};
+use super::values::{parse_bytes, parse_date, parse_label, parse_positive_time, parse_share};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
@@ -248,12 +248,21 @@ pub(crate) struct ImportArgs {
     /// Benchmark that printed the text: OSU micro-benchmarks, Intel MPI Benchmarks, SKaMPI 5 or 6, or auto, by the titles in the text
     #[arg(value_name = "BENCHMARK", value_parser = ["osu", "imb", "skampi", "auto"])]
     pub(crate) benchmark: String,
-    /// File with its output, or - for standard input
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Files with its output, each of which makes runs of its own, or - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
     /// Result file to write, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) out: PathBuf,
+    /// Label of the runs, for their names and for the database
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_label)]
+    pub(crate) label: Vec<(String, String)>,
+    /// Name of the machine that the text is from, as --label machine=NAME
+    #[arg(long, value_name = "NAME")]
+    pub(crate) machine: Option<String>,
+    /// Start of the runs (2024-05-06 or 2024-05-06T07:08:09Z), where the text has none
+    #[arg(long, value_name = "DATE", value_parser = parse_date)]
+    pub(crate) date: Option<SystemTime>,
     /// Number of ranks, if absent from the text (as in OSU's output of collectives)
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(RANKS))]
     pub(crate) ranks: Option<u64>,

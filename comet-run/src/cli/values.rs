@@ -196,6 +196,12 @@ pub(crate) fn parse_unit(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Reads a date, with a time or without.
+pub(crate) fn parse_date(text: &str) -> Result<std::time::SystemTime, String> {
+    let expected = "expected a date (write 2024-05-06 or 2024-05-06T07:08:09Z)";
+    comet_report::import::date(text).ok_or_else(|| format!("'{text}' is none, {expected}"))
+}
+
 /// Reads a label, `KEY=VALUE`.
 pub(crate) fn parse_label(text: &str) -> Result<(String, String), String> {
     parse_pair(text, "a label is a key and a value (write machine=tiger)")

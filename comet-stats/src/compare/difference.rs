@@ -77,6 +77,17 @@ impl Difference {
         Self::around(log_ratio, error, f64::INFINITY, Method::Samples)
     }
 
+    /// The same difference, whose interval is not narrower than `half` on either side, as where times are
+    /// rounded.
+    #[must_use]
+    pub fn no_narrower(self, half: f64) -> Self {
+        if self.high - self.log_ratio >= half {
+            return self;
+        }
+        let error = half / student_quantile(f64::midpoint(1.0, LEVEL), f64::INFINITY);
+        Self::around(self.log_ratio, error, f64::INFINITY, self.method)
+    }
+
     /// The smallest change, as a share, that launches like these show as one in four of five
     /// comparisons: one below `margin` is of no interest, and beyond it the interval has to be.
     pub fn smallest_detectable(&self, margin: f64) -> f64 {

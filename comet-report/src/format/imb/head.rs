@@ -9,14 +9,15 @@ use comet_core::topology::RankGrid;
 use super::super::foreign::{Block, n_groups, procs};
 use super::{LENGTHS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
-use crate::suite::imb::{AGGREGATE, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
+use crate::suite::imb::{AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
 pub(super) fn start(run: &Run, version: &str) -> String {
     let program = format!("{} {}", run.suite.name, run.suite.version);
     let (program, part) = (program.trim_end(), part(run));
-    let title = format!("#    {program}, in the layout of {} {version}", part.name);
+    let gpu = if run.config.contains_key(GPU) { " (GPU)" } else { "" };
+    let title = format!("#    {program}, in the layout of {} {version}{gpu}", part.name);
     if part.id == MT.id {
         return mt::start(&title);
     }

@@ -4,7 +4,8 @@ use super::*;
 
 /// The points in `text`.
 fn parsed(origin: &'static Suite, text: &str) -> Vec<Point> {
-    text::parse(origin, text, &around(Some(2))).unwrap().1
+    let sections = sections::parse(origin, text, &around(Some(2))).unwrap();
+    sections.into_iter().flat_map(|section| section.points).collect()
 }
 
 /// The points of a block of IMB on two processes with these lines after its head.
@@ -113,7 +114,8 @@ fn further_columns_are_figures() {
                 4      10.50    9.00    12.00   1000   Pass   10.00\n\
                 8      10.50    9.00    12.00   1000   Fail   10.00\n";
     let points = parsed(OSU, text);
-    check(&points, &[(RANKS_MIN_NS, 9000.0), (RANKS_MAX_NS, 12_000.0), (REPETITIONS, 1000.0)]);
+    let figures = [(RANKS_MIN_NS, 9000.0), (RANKS_MAX_NS, 12_000.0), (REPETITIONS, 1000.0)];
+    check(&points, &[&figures[..], &[("p50_ns", 10_000.0)]].concat());
     let check = |point: &Point, check, status| {
         assert_eq!((point.check.status, point.status()), (check, status));
         assert_eq!(point.quoted_ns().is_some(), status == PointStatus::Ok);
@@ -184,7 +186,7 @@ fn windows_of_several_pairs_have_a_point_each() {
     ];
     assert_eq!(rates.collect::<Vec<_>>(), expected);
     let cut = text.replace("4              1.25        4.51", "4              1.25");
-    let error = text::parse(OSU, &cut, &around(None)).unwrap_err().to_string();
+    let error = sections::parse(OSU, &cut, &around(None)).unwrap_err().to_string();
     assert!(error.starts_with("line 7: the row has 2 columns, the head of its table 3"), "{error}");
 }
 
@@ -253,9 +255,15 @@ fn words_in_place_of_numbers_become_a_status() {
 
 #[test]
 fn the_title_holds_the_version() {
-    let check = |origin, line: &str, expected: &str| {
-        let (version, _) = text::parse(origin, line, &around(None)).unwrap();
-        assert_eq!(version, expected, "{line}");
+    let check = |origin: &'static Suite, line: &str, expected: &str| {
+        let table = if origin.id == OSU.id {
+            "# Size Latency (us)\n8 1.50\n".to_owned()
+        } else {
+            block("PingPong", &format!("{TRANSFER} 8 1000 1.00 8.0"))
+        };
+        let sections =
+            sections::parse(origin, &format!("{line}\n{table}"), &around(Some(2))).unwrap();
+        assert_eq!(sections[0].version, expected, "{line}");
     };
     check(IMB, "#    Intel (R) MPI Benchmark Suite V3.2, MPI-1 part", "3.2");
     check(IMB, "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3");
@@ -274,7 +282,7 @@ fn tables_of_windows_have_their_part_and_the_ends_of_transfers() {
     let check = |part: &str, tables: &[String], id: &str, expected: &[(&str, &str, f64)]| {
         let title = format!("#----\n#    Intel(R) MPI Benchmarks 2021.11, {part}\n#----\n\n");
         let text = title + &tables.concat();
-        let records = import(IMB, &text, &around(None)).unwrap();
+        let records = imported_alone(IMB, &text);
         let Record::Run(run) = &records[0] else { unreachable!() };
         assert_eq!((&*run.suite.name, &*run.suite.version), (id, "2021.11"));
         let points = points(&records);

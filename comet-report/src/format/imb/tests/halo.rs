@@ -1,10 +1,8 @@
 //! Text of IMB-HALO: its title, its rows, and what an import makes of those of the original.
 
-use std::time::UNIX_EPOCH;
-
 use super::{of_windows, run_of};
 use crate::fixture::{check_golden, render};
-use crate::import::{Surroundings, import};
+use crate::import::tests::imported_alone;
 use crate::record::{Param, Point, Record};
 use crate::suite::{self, imb::HALO};
 use comet_core::definition::Definition;
@@ -52,8 +50,7 @@ fn it_looks_as_it_did() {
 #[test]
 fn rows_of_the_original_come_back() {
     assert_eq!(suite::of_text(OF_ORIGINAL).map(|suite| suite.id), Some(HALO.id));
-    let around = Surroundings { n_ranks: None, argv: Vec::new(), imported_at: UNIX_EPOCH };
-    let records = import(&HALO, OF_ORIGINAL, &around).unwrap();
+    let records = imported_alone(&HALO, OF_ORIGINAL);
     let points: Vec<&Point> = records
         .iter()
         .filter_map(|record| match record {

@@ -1,10 +1,8 @@
 //! Text of IMB-MT: its head, its tables, and what an import makes of them.
 
-use std::time::UNIX_EPOCH;
-
 use super::{of_windows, run_of};
 use crate::fixture::{check_golden, points, render};
-use crate::import::{Surroundings, import};
+use crate::import::tests::imported_alone;
 use crate::record::{Failure, Outcome, Param, PointStatus, Record};
 use crate::suite::{self, imb::MT};
 use comet_core::definition::Definition;
@@ -97,9 +95,7 @@ fn tables_of_the_real_program_come_back_as_they_were() {
     ]
     .concat();
     assert_eq!(suite::of_text(&text).unwrap().id, MT.id);
-    let (argv, imported_at) = (Vec::new(), UNIX_EPOCH);
-    let around = Surroundings { n_ranks: None, argv, imported_at };
-    let records = import(&suite::imb::SUITE, &text, &around).unwrap();
+    let records = imported_alone(&suite::imb::SUITE, &text);
     let Record::Run(run) = &records[0] else { unreachable!() };
     assert_eq!((&*run.suite.name, &*run.suite.version), ("imb-mt", "2021.11"));
     let points: Vec<_> = points(&records).collect();
