@@ -450,7 +450,7 @@ mod tests {
         check("--launches 1", 200, "1 launch");
         check("", 24_118, "12 launches");
         check("--profile quick", 520, "5 launches");
-        check("--budget 2s", 2400, "12 launches");
+        check("--budget 8s", 3783, "12 launches");
         check("--over 10s", 10_116, "12 launches");
         check("--over 10ms", 1400, "12 launches");
         check("--target 2", 24_118, "12 launches (up to 48 to meet --target)");

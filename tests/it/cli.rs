@@ -38,7 +38,7 @@ fn help_lists_and_plans_say_what_there_is_and_make_no_file() {
         plan */barrier -n 2                 => comet/barrier|naive/barrier
         plan barrier -t sim -n 65536        => in all 1 cases, about 16s, in 1 launch;
         plan barrier -n 2 --over 10m        => in all 1 cases, about 10m 1s, in 12 launches;
-        plan barrier -n 2 --profile quick --target 1 => in 3 launches (up to 12 to meet --target);
+        plan barrier -n 2 --profile quick --target 1 => in 5 launches (up to 20 to meet --target);
         completions bash                    => watchdog
         completions zsh                     => watchdog
         completions fish                    => watchdog

@@ -36,7 +36,7 @@ fn a_table_of_a_file_adds_the_run_and_its_warnings_and_begins_with_what_it_comes
     let live = print(&folder, "table");
     let shown = show(&folder, "table");
     let verdict = live.lines().last().expect("a table has lines");
-    assert!(verdict.contains("a quick look"), "{verdict}");
+    assert!(verdict.contains("a single launch"), "{verdict}");
     let at = shown.find("# comet ").expect("the run has a line");
     let (first, shown) = shown.split_at(at);
     assert!(first.starts_with(&format!("# {verdict}\n#   latency of 8 B, ")), "{first}");

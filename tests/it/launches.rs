@@ -32,7 +32,7 @@ fn ranks_are_started_as_often_as_the_profile_says_and_make_one_point() {
 fn exports_hold_the_launches_and_the_period_of_an_interval() {
     let folder = Folder::new();
     let line = "echo --machine ipsc860 -n 2 --hops 1 -s 8,1Ki --unsteady 2 --profile quick";
-    let in_words = "from launch to launch, 3 launches in ";
+    let in_words = "from launch to launch, 5 launches in ";
     folder.run(&format!("{line} -o r.jsonl")).success().prints(in_words);
     folder.run("show r.jsonl").success().prints(in_words);
     let csv = folder.run("export csv r.jsonl").success().stdout;
@@ -42,7 +42,7 @@ fn exports_hold_the_launches_and_the_period_of_an_interval() {
     let [n, period, samples] = ["launches", "launches_period_s", "n"].map(at);
     let records = folder.records("r.jsonl");
     for (row, point) in rows.records().map(|row| row.expect("a row")).zip(records.points()) {
-        assert_eq!(&row[n], "3");
+        assert_eq!(&row[n], "5");
         let of_point = point["launches"]["period_s"].as_f64().expect("a period");
         assert_eq!(row[period].parse::<f64>().expect("a number"), of_point);
         let of_launches = records.of_type("launch").filter(|of| of["key"] == point["key"]);
@@ -74,7 +74,7 @@ fn exports_hold_the_launches_and_the_period_of_an_interval() {
     assert_eq!(rows(live), rows(folder.run("export imb i.jsonl").success().stdout));
     folder.run("report r.jsonl -o r.html").success();
     let page = std::fs::read_to_string(folder.path.join("r.html")).expect("a page");
-    for words in ["3 launches in", "from one launch to the next", ">Launches<", in_words] {
+    for words in ["5 launches in", "from one launch to the next", ">Launches<", in_words] {
         assert!(page.contains(words), "{words}");
     }
     folder.run("plot r.jsonl -o plots").success();
@@ -90,7 +90,7 @@ fn the_load_that_a_launch_found_is_that_of_all() {
     let n_launches: Vec<usize> = of_contention
         .filter_map(|point| Some(point["launches"]["quoted_ns"].as_array()?.len()))
         .collect();
-    assert!(!n_launches.is_empty() && n_launches.iter().all(|n| *n == 3), "{n_launches:?}");
+    assert!(!n_launches.is_empty() && n_launches.iter().all(|n| *n == 5), "{n_launches:?}");
 }
 
 #[test]
