@@ -17,8 +17,8 @@ use crate::{
 
 /// Confidence level of all intervals.
 const LEVEL: f64 = 0.95;
-/// Fewest slices, or launches, of which order statistics bound the median: the least and the largest
-/// of six enclose it in 96.9 % of cases.
+/// Fewest slices, or launches, whose order statistics bound the median: the least and the largest of
+/// six enclose it in 96.9 % of cases.
 const MIN_ORDERED: usize = 6;
 /// Standard error of the median of five normal values over that of their mean.
 const MEDIAN_OF_FIVE: f64 = 1.198;
@@ -41,8 +41,8 @@ pub struct Interval {
 /// Method of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Between two of the ordered slice medians; it supposes no distribution.
-    OrderStatistics,
+    /// Between order statistics, interpolated to 95 % (Hettmansperger and Sheather 1986).
+    InterpolatedOrderStatistics,
     /// Median of five slice medians, and the quantile of Student's t times its standard error.
     StudentT,
     /// The same of the logarithms of the launches' figures.
@@ -54,15 +54,15 @@ pub enum Method {
 impl Method {
     /// Its name in records.
     pub const fn name(self) -> &'static str {
-        ["order_statistics", "student_t", "student_t_of_logarithms", "bootstrap"][self as usize]
+        ["interpolated_order_statistics", "student_t", "student_t_of_logarithms", "bootstrap"]
+            [self as usize]
     }
 }
 
 impl Interval {
     /// The interval of the median of which `slice_medians` are estimates; `None` below 5 slices.
     ///
-    /// From 6 slices on it lies between the j-th least and the j-th largest, with the largest j for
-    /// which the binomial distribution guarantees 95 %; of 5 it is that of Student's t around their
+    /// From 6 slices on it lies between order statistics; of 5 it is that of Student's t around their
     /// median.
     pub fn of_medians(slice_medians: &[f64]) -> Option<Self> {
         match slice_medians.len() {
@@ -96,10 +96,16 @@ impl Interval {
         Some(Self::at_level(bounds, Method::StudentTOfLogarithms))
     }
 
-    /// That between the order statistics of `values`, at least six.
+    /// That between the order statistics of `values`, at least six, by Hettmansperger and Sheather:
+    /// between the pair that encloses the median in 95 % of cases or more and the next pair inside,
+    /// so that more values make it narrower.
     fn ordered(values: &[f64]) -> Self {
-        let (sorted, j) = (sorted(values), rank_from_end(values.len()));
-        Self::at_level((sorted[j - 1], sorted[values.len() - j]), Method::OrderStatistics)
+        let (sorted, n) = (sorted(values), values.len());
+        let (j, part) = rank_from_end(n);
+        let toward =
+            |outer: usize, inner: usize| sorted[outer] + part * (sorted[inner] - sorted[outer]);
+        let bounds = (toward(j - 1, j), toward(n - j, n - j - 1));
+        Self::at_level(bounds, Method::InterpolatedOrderStatistics)
     }
 
     /// The interval of the `q`-quantile (0 to 1) of all samples; `None` below 5 slices
@@ -147,11 +153,16 @@ impl Interval {
     }
 }
 
-/// Largest j whose j-th least and j-th largest values enclose the median often enough.
-fn rank_from_end(n_values: usize) -> usize {
+/// Largest j whose j-th least and j-th largest of at least six values enclose the median often
+/// enough, and the part of the way to the next ones inside that makes it 95 %.
+fn rank_from_end(n_values: usize) -> (usize, f64) {
     let below_median = Binomial::new(0.5, n_values as u64).expect("0.5 is a probability");
-    let is_enough = |j: &usize| 1.0 - 2.0 * below_median.cdf(*j as u64 - 1) >= LEVEL;
-    (1..=n_values / 2).take_while(is_enough).last().expect("six values have outer ones")
+    let level = |j: usize| 1.0 - 2.0 * below_median.cdf(j as u64 - 1);
+    let is_enough = |j: &usize| level(*j) >= LEVEL;
+    let j = (1..=n_values / 2).take_while(is_enough).last().expect("six values have outer ones");
+    let share = (level(j) - LEVEL) / (level(j) - level(j + 1));
+    let (n_outer, n_inner) = (j as f64, (n_values - j) as f64);
+    (j, n_inner * share / (n_outer + (n_inner - n_outer) * share))
 }
 
 /// Bounds of Student's t around `middle`, whose standard error is `factor` times that of the mean.
@@ -228,7 +239,7 @@ mod tests {
     #[test]
     fn order_statistics_are_those_of_the_binomial_distribution() {
         let check = |n_values, expected| {
-            assert_eq!(rank_from_end(n_values), expected, "of {n_values}");
+            assert_eq!(rank_from_end(n_values).0, expected, "of {n_values}");
         };
         for (n_values, j) in [
             (6, 1),
@@ -256,8 +267,8 @@ mod tests {
         check(0, None);
         check(4, None);
         check(5, Some(Method::StudentT));
-        check(6, Some(Method::OrderStatistics));
-        check(10, Some(Method::OrderStatistics));
+        check(6, Some(Method::InterpolatedOrderStatistics));
+        check(10, Some(Method::InterpolatedOrderStatistics));
     }
 
     #[test]
@@ -271,9 +282,12 @@ mod tests {
         assert!((found.high.ln() - half_width).abs() < 1e-8, "{found:?}");
         assert!((found.low.ln() + half_width).abs() < 1e-8, "{found:?}");
         assert_eq!(found.method, Method::StudentTOfLogarithms);
+        // The least and the largest of six enclose the median in 96.875 %, the next in 78.125 %.
         let found = Interval::of_launches(&[5.0, 1.0, 4.0, 2.0, 6.0, 3.0]).unwrap();
-        let found = (found.low, found.high, found.method);
-        assert_eq!(found, (1.0, 6.0, Method::OrderStatistics), "96.9 %");
+        let part = 5.0 / 14.0;
+        assert!((found.low - 1.0 - part).abs() < 1e-9, "{found:?}");
+        assert!((found.high - 6.0 + part).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.method, Method::InterpolatedOrderStatistics);
         let found = Interval::of_launches(&[7.1; 3]).unwrap();
         assert_eq!((found.low, found.high), (7.1, 7.1));
     }
@@ -290,7 +304,9 @@ mod tests {
             assert!(!found.contains(low - 1e-6) && !found.contains(high + 1e-6), "{found:?}");
             assert!((found.half_width() - (high - low) / 2.0).abs() < 1e-9, "{found:?}");
         };
-        check(&[10.0, 1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0], 2.0, 9.0);
+        // 97.85 % between the second and the second last, 89.06 % between the third and the third last.
+        let part = 73.0 / 111.0;
+        check(&[10.0, 1.0, 9.0, 2.0, 8.0, 3.0, 7.0, 4.0, 6.0, 5.0], 2.0 + part, 9.0 - part);
         // s² = 20.5, and t for 0.975 and 4 degrees of freedom is 2.776445105; the mean is 4.
         let half_width = 1.198 * 2.776_445_105_198 * 4.1f64.sqrt();
         check(&[1.0, 2.0, 3.0, 2.0, 12.0], 2.0 - half_width, 2.0 + half_width);

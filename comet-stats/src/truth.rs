@@ -69,6 +69,37 @@ fn intervals_of_few_slices_belong_to_their_median() {
 }
 
 #[test]
+fn more_launches_make_an_interval_narrower_and_it_keeps_its_promise() {
+    let (mut noise, n_trials) = (Noise(Rand64::new(1986)), n_trials(2000));
+    // Each has a median of 1.
+    let normal = |noise: &mut Noise| 1.0 + NOISE * noise.normal();
+    let heavy_tailed = |noise: &mut Noise| {
+        let spread = (0..4).map(|_| noise.normal().powi(2)).sum::<f64>() / 4.0;
+        1.0 + NOISE * noise.normal() / spread.sqrt().max(0.05)
+    };
+    let skewed = |noise: &mut Noise| noise.log_normal(1, 0.5)[0];
+    let draws: [fn(&mut Noise) -> f64; 3] = [normal, heavy_tailed, skewed];
+    for draw in draws {
+        let mut before = [f64::INFINITY; 2];
+        for n_launches in 3..=24 {
+            let (mut n_held, mut half_width) = (0, 0.0);
+            for _ in 0..n_trials {
+                let figures: Vec<f64> = (0..n_launches).map(|_| draw(&mut noise)).collect();
+                let interval = Interval::of_launches(&figures).unwrap();
+                n_held += u32::from(interval.contains(1.0));
+                half_width += interval.half_width();
+            }
+            let coverage = f64::from(n_held) / f64::from(n_trials);
+            assert!((0.93..=0.97).contains(&coverage), "{coverage} of {n_launches} launches");
+            // A median of an even number is that of two values, which leaves a ripple of 2 %.
+            let is_narrower = half_width < before[0] && half_width < 1.03 * before[1];
+            assert!(is_narrower, "{n_launches} launches: {half_width} after {before:?}");
+            before = [before[1], half_width];
+        }
+    }
+}
+
+#[test]
 fn looking_after_each_slice_keeps_the_coverage() {
     let check = |target: f64| {
         let share = share_of_runs(|noise| {

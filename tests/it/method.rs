@@ -80,7 +80,7 @@ fn a_point_of_the_default_profile_says_how_good_it_is() {
     let bound = |end: &str| quality["interval_ns"][end].as_f64().expect("an interval");
     let median = point["time_ns"]["median"].as_f64().expect("a median");
     assert!(bound("low") <= bound("high") && median > 0.0, "{quality}");
-    assert_eq!(quality["interval_ns"]["method"], "order_statistics");
+    assert_eq!(quality["interval_ns"]["method"], "interpolated_order_statistics");
     assert!(quality["converged"].is_boolean() && quality["is_steady"].is_boolean());
     assert!(quality["overhead_ns"]["clock"].as_f64().is_some_and(|ns| ns > 0.0), "{quality}");
     let clock = &records.run()["clock"];

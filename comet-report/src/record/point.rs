@@ -397,7 +397,7 @@ pub struct Quality {
     pub slice_lengths: Vec<usize>,
     /// Interval of the median: from launch to launch where there are several, else within this
     /// one; `null` below 5 slices of it. Its lower end is less `overhead_ns.clock` since minor
-    /// version 8.
+    /// version 8, and less the median of `start_skew_ns` where D1 and D9 hold that.
     pub interval_ns: Option<Interval>,
     /// Interval of the 90th percentile, by resampling of slices; `null` below 5 slices.
     pub p90_interval_ns: Option<Interval>,
@@ -483,6 +483,7 @@ pub struct Interval {
     pub high: f64,
     /// Share of repeated measurements whose interval holds the true value (`0.95`).
     pub level: f64,
-    /// Method (`order_statistics`, `student_t`, `bootstrap`).
+    /// Method (`interpolated_order_statistics`, `student_t`, `student_t_of_logarithms`, `bootstrap`;
+    /// `order_statistics` in older files).
     pub method: String,
 }
