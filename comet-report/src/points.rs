@@ -104,7 +104,7 @@ impl PointMaker {
         let ranks = self.has_samples.then_some(&result.ranks[..]);
         // A rate is that of a typical operation, even where the least time is quoted.
         let basis = if result.quote.is_least() { Quote::Median } else { wire_quote(result.quote) };
-        let measured = Measured {
+        let mut measured = Measured {
             numbers: Numbers {
                 value: value(measurement, result),
                 time_ns: time_ns(result),
@@ -128,6 +128,7 @@ impl PointMaker {
                 .and_then(|ranks| each(ranks, |s| Some(s.start_ns.saturating_sub(s.due_ns?)))),
             reference_ns: ranks.and_then(|ranks| each(ranks, |s| s.reference_ns)),
         };
+        lower_by_skew(&mut measured);
         let is_checked = measurement.case.info.is_checked;
         let check = if is_checked { CheckStatus::Pass } else { CheckStatus::Skipped };
         let outcome = (check, Outcome::Measured(Box::new(measured)));
@@ -279,6 +280,30 @@ fn plan(result: &SeriesResult, pace: Pace, settle: u32) -> Plan {
 fn time_ns(result: &SeriesResult) -> Summary {
     let ci95 = result.interval.map(|interval| [interval.low, interval.high]);
     Summary { ci95, ..summary(&result.summary) }
+}
+
+/// The median skew of the starts that is in the time `of` a point, if that begins with the first start
+/// of ranks that were to start together, in nanoseconds.
+pub(crate) fn skew_ns(of: &Measured) -> Option<f64> {
+    let Value { definition, divisor, .. } = &of.numbers.value;
+    let begins_with_first = [Definition::Completion, Definition::Release]
+        .iter()
+        .any(|possible| definition == possible.name());
+    let is_meant = of.plan.skew_ns.is_none() && of.reps.inner == 1;
+    let skew = of.quality.as_ref()?.start_skew_ns.as_ref()?;
+    (begins_with_first && is_meant).then(|| skew.median / f64::from((*divisor).max(1)))
+}
+
+/// Lowers the intervals of one launch by the skew of its starts: the time of ranks that start together
+/// lies between the value and the value less the skew.
+fn lower_by_skew(measured: &mut Measured) {
+    let Some(skew_ns) = skew_ns(measured) else { return };
+    let lower = |low: &mut f64| *low = (*low - skew_ns).max(0.0);
+    measured.numbers.time_ns.ci95.iter_mut().for_each(|[low, _]| lower(low));
+    let Some(quality) = &mut measured.quality else { return };
+    let Quality { interval_ns, p90_interval_ns, p99_interval_ns, .. } = quality;
+    let all = [interval_ns, p90_interval_ns, p99_interval_ns];
+    all.into_iter().flatten().for_each(|interval| lower(&mut interval.low));
 }
 
 /// `summary` in the record, without an interval.

@@ -410,6 +410,7 @@ mod tests {
         for (index, share) in [(0, 0.05), (1, 0.2), (2, 0.1)] {
             let measured = of.points[index].measured_mut().unwrap();
             measured.numbers.value.definition = Definition::Completion.name().into();
+            measured.numbers.value.divisor = 1;
             let mut skew = measured.numbers.time_ns.clone();
             skew.median *= share;
             measured.reps.inner = 1;

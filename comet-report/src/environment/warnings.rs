@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use comet_core::definition::Definition;
 use comet_core::event::{CoresMoved, WindowGivenUp};
 
 use super::Environment;
+use crate::points;
 use crate::record::{Event, Level, Machine, Noise, Point, Quality, RankEntry};
 use crate::words::count;
 
@@ -153,7 +153,9 @@ pub(crate) struct Apart {
 impl Apart {
     /// Counts `point`.
     pub(crate) fn add(&mut self, point: &Point) {
-        let Some([skew_ns, time_ns]) = skew_ns(point) else { return };
+        let Some(measured) = point.measured() else { return };
+        let Some(skew_ns) = points::skew_ns(measured) else { return };
+        let time_ns = measured.numbers.time_ns.median;
         if skew_ns <= MAX_SKEW_SHARE * time_ns {
             return;
         }
@@ -180,18 +182,6 @@ impl Apart {
                    skew; give each rank a core of its own, and start in windows",
         })
     }
-}
-
-/// Medians of the skew and of the time of `point`, if the time begins with the first start of ranks
-/// that were to start together.
-fn skew_ns(point: &Point) -> Option<[f64; 2]> {
-    let measured = point.measured()?;
-    let begins_with_first = [Definition::Completion, Definition::Release]
-        .iter()
-        .any(|definition| point.value().is_some_and(|of| of.definition == definition.name()));
-    let is_meant = measured.plan.skew_ns.is_none() && measured.reps.inner == 1;
-    let skew = measured.quality.as_ref()?.start_skew_ns.as_ref()?;
-    (begins_with_first && is_meant).then_some([skew.median, measured.numbers.time_ns.median])
 }
 
 /// That windows of a kernel were given up.

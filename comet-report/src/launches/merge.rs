@@ -82,11 +82,14 @@ fn quoted_ns(all: &[&Measured]) -> Vec<f64> {
     all.iter().filter_map(|of| of.numbers.quoted_ns).collect()
 }
 
-/// The interval from one launch to the next. Readings of the clock may be in the times.
+/// The interval from one launch to the next. Readings of the clock, and a skew of the starts, may be
+/// in the times.
 fn interval(all: &[&Measured]) -> Option<Interval> {
     let clock_ns = all.first()?.quality.as_ref().map_or(0.0, |quality| quality.overhead_ns.clock);
+    let skews_ns: Vec<f64> = all.iter().filter_map(|of| points::skew_ns(of)).collect();
+    let in_times_ns = clock_ns + median(&skews_ns).unwrap_or(0.0);
     let interval = Interval::of_launches(&quoted_ns(all))?;
-    Some(Interval { low: (interval.low - clock_ns).max(0.0), ..interval })
+    Some(Interval { low: (interval.low - in_times_ns).max(0.0), ..interval })
 }
 
 /// The figures of the launches and their variances; `None` without a figure in each.
@@ -164,8 +167,7 @@ fn numbers(all: &[&Measured]) -> Measured {
     Measured { starts_ns, late_ns, reference_ns, ..merged }
 }
 
-/// The median of each figure of the summaries; all of their values together have no order that means
-/// something.
+/// The least and the largest of all values, and the median over the summaries of each other figure.
 fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
     let all: Vec<&Summary> = all.collect();
     let of = |value: fn(&Summary) -> f64| {
@@ -176,7 +178,7 @@ fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
     };
     (!all.is_empty()).then(|| Summary {
         n: total(all.iter().map(|of| of.n)),
-        min: of(|s| s.min),
+        min: all.iter().map(|s| s.min).fold(f64::INFINITY, f64::min),
         p10: of_some(|s| s.p10),
         p25: of(|s| s.p25),
         median: of(|s| s.median),
@@ -185,7 +187,7 @@ fn summary<'a>(all: impl Iterator<Item = &'a Summary>) -> Option<Summary> {
         p95: of(|s| s.p95),
         p99: of(|s| s.p99),
         p999: of_some(|s| s.p999),
-        max: of(|s| s.max),
+        max: all.iter().map(|s| s.max).fold(f64::NEG_INFINITY, f64::max),
         mean: of(|s| s.mean),
         stddev: of_some(|s| s.stddev),
         mad: of(|s| s.mad),

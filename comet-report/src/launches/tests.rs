@@ -1,9 +1,10 @@
 //! Points of launches whose figures are known.
 
 use super::*;
+use comet_core::definition::Definition;
 use comet_stats::Interval;
 
-use crate::record::{Launches, Outcome, PointStatus, Quote};
+use crate::record::{Launches, Outcome, PointStatus, Quote, Summary};
 use crate::{fixture, points};
 
 /// An echo of `length_bytes` as the launch `number` found it: all times are `factor` times those
@@ -77,6 +78,39 @@ fn a_point_is_the_median_of_its_launches_with_their_interval_and_both_variances(
     let n = own.shape[1];
     assert_eq!(samples.data[..n], own.data[..n], "rank by rank");
     assert_eq!(samples.data[n..2 * n], own.data[..n]);
+}
+
+#[test]
+fn the_least_and_the_largest_value_of_a_point_are_those_of_all_samples() {
+    let mut all = [1, 2, 3].map(|number| of_launch(number, 8, 1.0));
+    for (point, (min, max)) in all.iter_mut().zip([(5.0, 90.0), (3.0, 80.0), (4.0, 7000.0)]) {
+        let time_ns = &mut point.measured_mut().unwrap().numbers.time_ns;
+        (time_ns.min, time_ns.max) = (min, max);
+    }
+    let found = merged(None, &all).remove(0);
+    let time_ns = &found.numbers().unwrap().time_ns;
+    assert_eq!((time_ns.min, time_ns.max), (3.0, 7000.0));
+}
+
+#[test]
+fn an_interval_reaches_down_to_times_without_the_skew_of_their_starts() {
+    let barrier = |number, skew_ns: Option<f64>| {
+        let mut measurement = fixture::barrier();
+        measurement.series[0].definition = Definition::Completion;
+        let mut maker = points::PointMaker::new("id", &fixture::topology());
+        let mut point = maker.measured(&measurement).remove(0);
+        let measured = point.measured_mut().unwrap();
+        measured.reps.inner = 1;
+        let summary = |median| Summary { median, ..measured.numbers.time_ns.clone() };
+        measured.quality.as_mut().unwrap().start_skew_ns = skew_ns.map(summary);
+        Point { launch: Some(number), ..point }
+    };
+    let low_ns = |skews_ns: [Option<f64>; 3]| {
+        let all: Vec<Point> = (1..).zip(skews_ns).map(|(n, skew)| barrier(n, skew)).collect();
+        merged(None, &all).remove(0).interval_ns().unwrap()[0]
+    };
+    let lower_ns = low_ns([None; 3]) - low_ns([Some(7.0), Some(5.0), Some(90.0)]);
+    assert!((lower_ns - 7.0).abs() < 1e-9, "{lower_ns}");
 }
 
 #[test]
