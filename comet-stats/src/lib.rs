@@ -38,7 +38,7 @@ pub use trimmed::Trimmed;
 pub use warm_up::{WarmUp, block_medians, steady_from};
 
 use oorandom::Rand64;
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
 
 /// Fewest slices that say how slices differ.
 pub const MIN_SLICES: usize = 5;
@@ -103,6 +103,13 @@ impl Summary {
             mad: quantile(&self::sorted(&distances), 0.5),
         })
     }
+}
+
+/// Probability of at least `n_hits` of `n` independent trials, each of which hits with probability `p`
+/// (0 to 1).
+pub fn at_least(n_hits: u64, n: u64, p: f64) -> f64 {
+    let hits = Binomial::new(p.clamp(0.0, 1.0), n).ok();
+    hits.zip(n_hits.checked_sub(1)).map_or(1.0, |(hits, fewer)| hits.sf(fewer))
 }
 
 /// `values` in ascending order.

@@ -209,11 +209,11 @@ impl<'a> Suspects<'a> {
         for (rank, excess) in &work.slow {
             self.blame(self.rank(*rank), format!("computes {excess:.2} times as long as others"));
         }
-        for (rank, tail) in &work.noisy {
-            let middle = work.tails.median;
+        for (rank, shares) in &work.noisy {
+            let [own, others] = shares.map(|share| 100.0 * share);
             let reason = format!(
-                "noise: the 99th percentile of its work is {tail:.2} times the median, on the \
-                 middle rank {middle:.2} times"
+                "noise: {own:.1} % of its pieces of work take more than 1.5 times their median, on \
+                 other ranks {others:.1} %"
             );
             self.blame(self.rank(*rank), reason);
         }

@@ -9,8 +9,12 @@ use super::links::{MIN_VALUES, Usual};
 use crate::pairs::times_ns;
 use crate::record::Point;
 
-/// A rank is noisy whose tail is so many times that of the middle rank.
-const MAX_TAIL: f64 = 3.0;
+/// A piece of work is late that takes so many times the median of its rank.
+const LATE: f64 = 1.5;
+/// A rank is noisy whose share of late pieces is more than so many times that of the others.
+const MAX_RATIO: f64 = 3.0;
+/// Most probable chance, over all ranks, by which one is called noisy.
+const MAX_CHANCE: f64 = 1e-3;
 
 /// Times of a fixed piece of work on the ranks.
 #[derive(Clone, Debug)]
@@ -21,8 +25,8 @@ pub struct Work {
     pub tails: Summary,
     /// Ranks that are slow: how many times the median of all they take.
     pub(super) slow: Vec<(usize, f64)>,
-    /// Ranks that are noisy: how many times their median their 99th percentile is.
-    pub(super) noisy: Vec<(usize, f64)>,
+    /// Ranks that are noisy: their share of late pieces, and that of the others.
+    pub(super) noisy: Vec<(usize, [f64; 2])>,
 }
 
 pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
@@ -39,14 +43,28 @@ pub(super) fn of(points: &[Point], factor: f64) -> Option<Work> {
         let excess = usual?.excess(*median, comet_stats::quantile(sorted, 0.25))?;
         Some((*rank, excess))
     });
-    let is_noisy = |tail: f64| tails.len() >= MIN_VALUES && tail > MAX_TAIL * of_tails.median;
-    let noisy = ranks.keys().copied().zip(tails.iter().copied());
-    Some(Work {
-        slow: slow.collect(),
-        noisy: noisy.filter(|(_, tail)| is_noisy(*tail)).collect(),
-        medians_ns,
-        tails: of_tails,
-    })
+    Some(Work { slow: slow.collect(), noisy: noisy(&ranks), medians_ns, tails: of_tails })
+}
+
+/// Ranks with more late pieces than those of the others make probable: a disturbance that all ranks
+/// have makes none of them noisy. One late piece among the others is supposed.
+fn noisy(ranks: &BTreeMap<usize, Vec<f64>>) -> Vec<(usize, [f64; 2])> {
+    let late = |sorted: &Vec<f64>| {
+        let bound_ns = LATE * comet_stats::quantile(sorted, 0.5);
+        [sorted.iter().filter(|ns| **ns > bound_ns).count() as u64, sorted.len() as u64]
+    };
+    let counts: Vec<(usize, [u64; 2])> =
+        ranks.iter().map(|(rank, sorted)| (*rank, late(sorted))).collect();
+    let [n_late, n] = [0, 1].map(|i| counts.iter().map(|(_, count)| count[i]).sum::<u64>());
+    let share = |n_late: u64, n: u64| n_late as f64 / n as f64;
+    let is_noisy = |(rank, [own_late, own]): (usize, [u64; 2])| {
+        let usual = share(n_late - own_late + 1, n - own + 1);
+        let chance = counts.len() as f64 * comet_stats::at_least(own_late, own, usual);
+        let shares = [share(own_late, own), share(n_late - own_late, n - own)];
+        (shares[0] > MAX_RATIO * usual && chance < MAX_CHANCE).then_some((rank, shares))
+    };
+    let is_enough = counts.len() >= MIN_VALUES;
+    counts.iter().copied().filter(|_| is_enough).filter_map(is_noisy).collect()
 }
 
 fn sorted_times_ns(points: &[Point]) -> BTreeMap<usize, Vec<f64>> {
@@ -98,10 +116,9 @@ mod tests {
             4 => [100, 100, 100, 900],
             _ => [100, 101, 102, 103],
         });
-        let work = of(&[point], 1.1).unwrap();
-        let ranks =
-            |found: &[(usize, f64)]| found.iter().map(|(rank, _)| *rank).collect::<Vec<_>>();
-        assert_eq!((ranks(&work.slow), ranks(&work.noisy)), (vec![2], vec![4]));
+        let work = of(&vec![point; 10], 1.1).unwrap();
+        assert_eq!(work.noisy, [(4, [0.25, 0.0])]);
+        assert_eq!((work.slow.len(), work.slow[0].0), (1, 2));
         assert!((work.slow[0].1 - 401.5 / 101.5).abs() < 1e-9, "{:?}", work.slow);
     }
 
@@ -110,10 +127,34 @@ mod tests {
         let part = |rank: usize, time_ns| {
             fixture::noise(5, move |r| if r == rank { [100, 100, 100, time_ns] } else { [100; 4] })
         };
-        // One sample of eight is far above the 99th percentile of all.
-        let work = of(&[part(0, 100), part(3, 1000)], 1.1).unwrap();
-        assert_eq!(work.noisy.len(), 1);
-        assert_eq!(work.noisy[0].0, 3);
+        let found = |n_late| {
+            let parts = (0..20).map(|index| part(3, if index < n_late { 1000 } else { 100 }));
+            of(&parts.collect::<Vec<_>>(), 1.1).unwrap().noisy
+        };
+        // One late piece of 80 is no evidence.
+        assert_eq!((found(1), found(8)), (vec![], vec![(3, [0.1, 0.0])]));
+    }
+
+    #[test]
+    fn a_disturbance_that_all_ranks_have_makes_none_of_them_noisy() {
+        let mut state = 2003_u64;
+        let mut uniform = || {
+            state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut blamed = |share: fn(usize) -> f64| {
+            let parts = (0..250).map(|_| {
+                let late = [(); 9].map(|()| [(); 4].map(|()| uniform()));
+                let time_ns = |rank: usize, u: f64| if u < share(rank) { 1000 } else { 100 };
+                fixture::noise(9, |rank| late[rank].map(|u| time_ns(rank, u)))
+            });
+            let noisy = of(&parts.collect::<Vec<_>>(), 1.1).unwrap().noisy;
+            noisy.iter().map(|(rank, _)| *rank).collect::<Vec<_>>()
+        };
+        for _ in 0..20 {
+            assert!(blamed(|_| 0.01).is_empty());
+            assert_eq!(blamed(|rank| if rank == 5 { 0.05 } else { 0.01 }), [5]);
+        }
     }
 
     #[test]
