@@ -31,7 +31,7 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (TRANSPORT, "the transport could not start its ranks, or the wrong launcher did"),
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
     (OFF, "regression, violated guideline, failed reproduction, or unhealthy machine"),
-    (INCONCLUSIVE, "inconclusive comparison or guidelines under --strict"),
+    (INCONCLUSIVE, "undecided comparison or guidelines under --strict"),
     (SIGHUP, "ended early by SIGHUP"),
     (SIGINT, "ended early by SIGINT"),
     (SIGTERM, "ended early by SIGTERM"),

@@ -60,6 +60,9 @@ pub struct PointRow {
     pub p: Option<f64>,
     /// That among all points: adjusted by Benjamini and Hochberg.
     pub q: Option<f64>,
+    /// Probability of such a difference by chance if there is none.
+    #[serde(skip)]
+    pub(super) p_unchanged: Option<f64>,
     /// The difference in standard deviations from launch to launch.
     pub effect: Option<f64>,
     /// Ratio of the 10th percentiles; `null` for imported points, which have none.
@@ -71,7 +74,7 @@ pub struct PointRow {
     /// Verdict on the point.
     #[serde(serialize_with = "super::name")]
     pub verdict: Verdict,
-    /// Reason of an inconclusive verdict.
+    /// Reason of a verdict that is inconclusive, or of a change that is near the margin.
     pub why: Option<String>,
     /// Verdict of fresh launches on the change.
     pub confirmation: Option<Confirmation>,
@@ -99,7 +102,8 @@ pub(super) fn rows(
         of_each.map(|(of, launches)| row(of, launches, options)).collect();
     doubt_chance(&mut rows);
     rows.iter_mut().for_each(PointRow::doubt_tail);
-    for row in rows.iter_mut().filter(|row| is_hasty && row.verdict.is_change()) {
+    let is_told = |row: &&mut PointRow| row.verdict.is_change() || row.verdict == Verdict::Changed;
+    for row in rows.iter_mut().filter(|row| is_hasty && is_told(row)) {
         row.doubt(
             "a side is one run of less than a minute, and machines change in minutes (measure \
              several runs, or one with --over 5min, or use ab)"
@@ -138,6 +142,7 @@ fn row(evidence: &Evidence<'_>, launches: &Launches, options: &Options) -> Point
         method: found.map(|found| found.method.name()),
         p: found.map(|found| found.p(margin)),
         q: None,
+        p_unchanged: found.map(|found| found.p(0.0)),
         effect: found.zip(deviation).map(|(found, deviation)| found.log_ratio / deviation),
         fast_ratio: fast.map(f64::exp),
         margin,
@@ -204,6 +209,13 @@ fn doubt_chance(rows: &mut [PointRow]) {
             row.doubt(format!("may be chance among {n_points} points (q = {q:.3})"));
         }
     }
+    let p: Vec<f64> = rows.iter().filter_map(|row| row.p_unchanged).collect();
+    let known = rows.iter_mut().filter(|row| row.p_unchanged.is_some());
+    for (row, q) in known.zip(adjusted(&p)) {
+        if row.verdict == Verdict::Changed && q > FALSE_SHARE {
+            row.verdict = Verdict::Inconclusive;
+        }
+    }
 }
 
 impl PointRow {
@@ -215,6 +227,8 @@ impl PointRow {
         if self.verdict == Verdict::Inconclusive {
             let percent = 100.0 * found.smallest_detectable(self.margin);
             self.why = Some(format!("smallest detectable change: {percent:.0} %"));
+            let is_certain = found.method != Method::Samples && found.p(0.0) < FALSE_SHARE;
+            self.verdict = if is_certain { Verdict::Changed } else { self.verdict };
         }
     }
 

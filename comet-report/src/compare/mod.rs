@@ -94,6 +94,11 @@ pub struct Comparison {
     pub is_confirmed: bool,
 }
 
+/// True if further launches may find another verdict, slower or faster.
+fn is_open(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Inconclusive | Verdict::Changed)
+}
+
 /// Number of points at which a change of one size would have been seen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Power {
@@ -210,7 +215,7 @@ impl Comparison {
         self.points.iter().filter(|row| row.verdict == verdict).count()
     }
 
-    /// Number of points that are inconclusive, and that further launches may decide.
+    /// Number of points that are inconclusive or changed near the margin, and that further launches may decide.
     pub fn n_undecided(&self) -> usize {
         self.undecided().count()
     }
@@ -221,7 +226,7 @@ impl Comparison {
     }
 
     fn undecided(&self) -> impl Iterator<Item = &PointRow> {
-        let is_open = |row: &&PointRow| row.verdict == Verdict::Inconclusive && row.n_repeated == 0;
+        let is_open = |row: &&PointRow| is_open(row.verdict) && row.n_repeated == 0;
         self.points.iter().filter(is_open)
     }
 
@@ -235,10 +240,10 @@ impl Comparison {
         self.failures.iter().any(|row| row.is_regression)
     }
 
-    /// True if points are inconclusive, or missing in the new launches.
+    /// True if points are inconclusive or changed near the margin, or missing in the new launches.
     pub fn is_open(&self) -> bool {
         let is_lost = self.missing.iter().any(|row| row.missing_in == "new");
-        is_lost || self.count(Verdict::Inconclusive) > 0
+        is_lost || self.points.iter().any(|row| is_open(row.verdict))
     }
 
     /// True if the sides have no point in common.

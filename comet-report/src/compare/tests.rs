@@ -103,6 +103,19 @@ fn a_slower_point_is_found_and_a_faster_one_is_no_loss() {
 }
 
 #[test]
+fn a_change_near_the_margin_is_called_changed_and_leaves_the_comparison_open() {
+    let found = against_long(1.05);
+    let changed = row(&found, LONG);
+    assert_eq!(changed.verdict, Verdict::Changed);
+    let (low, high) = (changed.low.unwrap(), changed.high.unwrap());
+    assert!(1.0 < low && low < 1.05 && high > 1.05, "{low} {high}");
+    assert_eq!((found.n_undecided(), found.is_open(), found.is_worse()), (1, true, false));
+    let text = render(&found, "text").unwrap();
+    assert!(text.contains("0 slower, 0 faster, 1 changed, "), "{text}");
+    assert!(against_long(1.0).count(Verdict::Changed) == 0);
+}
+
+#[test]
 fn a_point_of_which_more_is_better_is_judged_the_other_way_round() {
     let turned = |mut runs: Vec<RunRecords>| {
         let points = runs.iter_mut().flat_map(|run| &mut run.points);

@@ -177,7 +177,7 @@ pub(crate) struct JudgementArgs {
     /// Smallest change that counts; twice this share under 1 us, and never below 20 ns [default: 5%, and 0 where times are exact]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub(crate) margin: Option<f64>,
-    /// End with code 11 if points are inconclusive or missing
+    /// End with code 11 if points are inconclusive, changed or missing
     #[arg(long)]
     pub(crate) strict: bool,
     /// Format on standard output

@@ -168,12 +168,14 @@ pub enum Verdict {
     Same,
     /// The launches do not tell.
     Inconclusive,
+    /// Changed for certain, by less or by more than the margin.
+    Changed,
 }
 
 impl Verdict {
     /// Its name in tables and files.
     pub const fn name(self) -> &'static str {
-        ["slower", "faster", "same", "inconclusive"][self as usize]
+        ["slower", "faster", "same", "inconclusive", "changed"][self as usize]
     }
 
     /// Verdict on a difference from `low` to `high`, logarithms of a ratio (larger is worse).

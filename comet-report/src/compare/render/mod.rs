@@ -121,6 +121,9 @@ fn of_point(row: &PointRow, is_advisory: bool) -> (String, Test) {
             Some(Outcome::new("skipped", format!("advisory: {}", change(row))))
         }
         Verdict::Slower => Some(failure("slower".into(), change(row))),
+        Verdict::Changed => {
+            Some(Outcome::new("skipped", format!("changed near the margin: {}", change(row))))
+        }
         Verdict::Inconclusive => Some(Outcome::new("skipped", row.why.clone().unwrap_or_default())),
         Verdict::Faster | Verdict::Same => None,
     };

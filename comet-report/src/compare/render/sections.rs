@@ -30,7 +30,8 @@ pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
     let all = [
         power(comparison),
         kernels(comparison),
-        points(comparison, "changed", Verdict::is_change),
+        points(comparison, "slower or faster", Verdict::is_change),
+        points(comparison, "changed near the margin", |verdict| verdict == Verdict::Changed),
         points(comparison, "inconclusive", |verdict| verdict == Verdict::Inconclusive),
         sentences("failing in the new runs", &comparison.failures, failure),
         sentences("on one side only", &comparison.missing, missing),
@@ -206,10 +207,11 @@ fn verdict(comparison: &Comparison) -> String {
     let count = |verdict| comparison.count(verdict);
     let n_points = comparison.points.len();
     let mut text = format!(
-        "verdict: of {} {} slower, {} faster, {} same, {} inconclusive",
+        "verdict: of {} {} slower, {} faster, {} changed, {} same, {} inconclusive",
         words::count(n_points, "point"),
         count(Verdict::Slower),
         count(Verdict::Faster),
+        count(Verdict::Changed),
         count(Verdict::Same),
         count(Verdict::Inconclusive)
     );
