@@ -60,7 +60,8 @@ impl Sweep<'_> {
 }
 
 /// The parameter `own` of `fit` by the fits that were `found` in the launches, with the readings of the
-/// clock and, where there are any, without; `None` if a launch lacks it.
+/// clock and, where there are any, without; `None` if a launch lacks it. Its range also holds that of
+/// its own fit: launches that agree may all lie off the law.
 fn estimate(found: &[Option<Vec<Vec<Fit>>>; 2], fit: &Fit, own: &Parameter) -> Option<Parameter> {
     let same = |fits: &Vec<Fit>| {
         let is_same =
@@ -80,8 +81,8 @@ fn estimate(found: &[Option<Vec<Vec<Fit>>>; 2], fit: &Fit, own: &Parameter) -> O
     let mut both = found.iter().flatten().map(of_launches);
     let (with, without) = (both.next()??, both.next().flatten());
     let of_both = |end: fn(&Parameter) -> Option<f64>, pick: fn(f64, f64) -> f64| {
-        let ends = [Some(&with), without.as_ref()].into_iter().flatten().map(end);
-        ends.reduce(|a, b| Some(pick(a?, b?))).flatten()
+        let ends = [Some(&with), without.as_ref(), Some(own)].into_iter().flatten();
+        ends.filter_map(end).reduce(pick)
     };
     let (low, high) = (of_both(|of| of.low, f64::min), of_both(|of| of.high, f64::max));
     Some(Parameter { low, high, ..with.clone() })

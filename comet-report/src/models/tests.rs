@@ -343,6 +343,19 @@ fn a_range_holds_what_all_lengths_of_a_launch_share() {
 }
 
 #[test]
+fn launches_that_agree_hide_no_scatter() {
+    let mut points = of_launches(None);
+    for (index, point) in points.iter_mut().enumerate() {
+        let bend = 1.0 + 0.02 * [1.0, -1.0, -1.0, 1.0, 1.0, -1.0][index];
+        let quoted_ns = point.quoted_ns().unwrap() * bend;
+        point.measured_mut().unwrap().numbers.quoted_ns = Some(quoted_ns);
+        point.launches.as_mut().unwrap().quoted_ns = vec![quoted_ns; 6];
+    }
+    let t0 = &made(&points, &[])[0].fits[0].parameters[0];
+    assert!(t0.high.unwrap() > 1.01 * t0.low.unwrap(), "{t0:?}");
+}
+
+#[test]
 fn a_sweep_of_one_launch_has_the_ranges_of_one_fit() {
     let model = &made(&thesis(), &[])[0];
     assert_eq!(model.launches, None);
