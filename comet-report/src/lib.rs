@@ -66,3 +66,5 @@ mod xml;
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod mutated;

@@ -67,7 +67,8 @@ pub fn matrices(points: &[&Point]) -> Vec<PairMatrix> {
             matrices.len() - 1
         });
         for Reading { rank, peer, median_ns, .. } in readings(point) {
-            matrices[index].values[rank * n_ranks + peer] = Some(median_ns);
+            let value = matrices[index].values.get_mut(rank * n_ranks + peer);
+            value.into_iter().for_each(|value| *value = Some(median_ns));
         }
     }
     matrices
@@ -83,10 +84,12 @@ fn empty(n_ranks: usize, length_bytes: u64) -> PairMatrix {
     }
 }
 
-/// Number of ranks and message length of a verified point in rounds; `None` of any other.
+/// Number of ranks and message length of a verified point in rounds; `None` of any other, and of
+/// one that states more ranks than have sampled (one may rest).
 pub(crate) fn world(point: &Point) -> Option<(usize, u64)> {
     let has_numbers = point.on(ROUND).is_some() && point.numbers().is_some();
-    let n_ranks = usize::try_from(point.params.ranks()?).ok();
+    let n_sampled = point.measured()?.samples.as_ref()?.ranks.len();
+    let n_ranks = usize::try_from(point.params.ranks()?).ok().filter(|n| *n <= n_sampled + 1);
     n_ranks.zip(point.on(Over::Message)).filter(|_| has_numbers)
 }
 
@@ -133,6 +136,16 @@ mod tests {
         assert_eq!(matrix.quantity, Quantity::TimeNs);
         let [ab, ac, bc] = [Some(100.0), Some(200.0), Some(300.0)];
         assert_eq!(matrix.values, [None, ab, ac, ab, None, bc, ac, bc, None]);
+    }
+
+    #[test]
+    fn more_ranks_than_have_sampled_make_no_matrix() {
+        let mut records = fixture::pairs(3, |_, _| 100);
+        for n_ranks in [5, 1 << 32, u64::MAX] {
+            records.points.iter_mut().for_each(|point| fixture::set(point, "procs", n_ranks));
+            let points: Vec<&Point> = records.points.iter().collect();
+            assert_eq!(matrices(&points), [], "{n_ranks}");
+        }
     }
 
     #[test]

@@ -167,11 +167,12 @@ pub(crate) fn values_ns(point: &Point) -> Option<Vec<f64>> {
     let definition = Definition::find(&measured.numbers.value.definition)?;
     let [inner, divisor] = [measured.reps.inner, measured.numbers.value.divisor].map(u64::from);
     let n_values = (inner * divisor).max(1);
-    let samples = measured.samples.as_ref()?;
+    let samples = measured.samples.as_ref().filter(|of| of.is_length(of.data.len()))?;
     let [n_ranks, n_samples] = samples.shape;
-    let is_whole = n_ranks > 0 && samples.is_length(samples.data.len());
     let n_groups = point.number(GROUPS.name).and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
-    let is_whole = is_whole && n_groups > 0 && n_ranks.is_multiple_of(n_groups);
+    if n_ranks == 0 || n_groups == 0 || !n_ranks.is_multiple_of(n_groups) {
+        return None;
+    }
     let invalid = point.quality().map_or(&[][..], |quality| &quality.invalid);
     let value = |index: usize| {
         let of_ranks: Option<Vec<Sample>> =
@@ -181,7 +182,7 @@ pub(crate) fn values_ns(point: &Point) -> Option<Vec<f64>> {
         let of_groups = of_ranks.chunks(n_ranks / n_groups);
         of_groups.map(|of_group| definition.value_ns(of_group, n_values)).reduce(f64::max)
     };
-    let valid = (0..n_samples).filter(|index| is_whole && !invalid.contains(index));
+    let valid = (0..n_samples).filter(|index| !invalid.contains(index));
     let values: Vec<f64> = valid.map(value).collect::<Option<_>>()?;
     (!values.is_empty()).then_some(values)
 }

@@ -255,7 +255,8 @@ pub(super) fn size_bytes(point: &Point) -> Option<u64> {
 
 /// Number of operations that were timed on a rank, where it is known.
 pub(super) fn repetitions(point: &Point) -> Option<u64> {
-    let of_reps = point.measured().map(|of| of.reps.n as u64 * u64::from(of.reps.inner));
+    let of_reps =
+        point.measured().map(|of| (of.reps.n as u64).saturating_mul(u64::from(of.reps.inner)));
     of_reps.or_else(|| Some(whole(figure(point, REPETITIONS)?)))
 }
 

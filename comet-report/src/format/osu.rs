@@ -381,7 +381,7 @@ fn percentile(point: &Point, number: u8, is_rate: bool) -> Option<f64> {
         return Some(printed / unit);
     }
     let Measured { numbers, reps, samples, .. } = point.measured()?;
-    let samples = samples.as_ref()?;
+    let samples = samples.as_ref().filter(|samples| samples.is_length(samples.data.len()))?;
     let [n_ranks, n_samples] = samples.shape;
     let divisor = f64::from(reps.inner) * f64::from(numbers.value.divisor) * n_ranks as f64;
     let of_ranks = |sample: usize| samples.data.iter().skip(sample).step_by(n_samples.max(1));

@@ -330,7 +330,8 @@ pub struct Samples {
 impl Samples {
     /// True if a list of `n` numbers holds one for each sample of each rank.
     pub(crate) fn is_length(&self, n: usize) -> bool {
-        self.shape[0].checked_mul(self.shape[1]) == Some(n)
+        let [n_ranks, n_samples] = self.shape;
+        self.ranks.len() == n_ranks && n_ranks.checked_mul(n_samples) == Some(n)
     }
 }
 
