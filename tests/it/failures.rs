@@ -132,7 +132,7 @@ fn a_killed_rank_ends_every_matrix_kernel() {
 /// Stops rank 1 of 2 in a computation, and waits for the watchdog; false if the rank was between two
 /// looks for a message after all.
 fn stop_a_rank() -> bool {
-    // Rounds are short, because the watchdog waits for longer ones with more patience.
+    // Steps are short, because the watchdog waits for longer ones with more patience.
     let line = "overlap -n 2 -s 0..999+1 --vector-lengths 1000000 --samples 5 --watchdog 3s";
     let job = Job::start(line, "comet/overlap");
     stop_in_computation(job.ranks[1].pid);
@@ -150,6 +150,18 @@ fn stop_a_rank() -> bool {
 #[test]
 fn the_watchdog_says_who_waits_and_who_does_not_answer() {
     until("a rank in its computation", stop_a_rank);
+}
+
+/// The samples of a round take minutes, in steps of a tenth of a second.
+#[test]
+fn the_watchdog_allows_for_the_step_at_hand_and_not_for_the_round() {
+    let line = "echo -n 2 -s 1Ki --samples 1000000 --repetitions 2000 --watchdog 3s";
+    let job = Job::start(line, "comet/echo");
+    std::thread::sleep(Duration::from_millis(1500));
+    stop(job.ranks[1].pid);
+    let (output, records) = job.wait();
+    output.code(1).notes("rank 0 waits for ");
+    check_failed(&records, "rank_stalled", 1, "rank 1 is stopped by a signal");
 }
 
 #[test]

@@ -281,8 +281,8 @@ impl<T: Transport> Conductor<'_, T> {
         let period_ns = self.settings.rules.period_ns(&pace, case.info, &point.probe);
         let pace = Pace { period_ns, ..pace };
         let start_ns = self.stage.t.now_ns();
-        let expected_ns = point.probe.round_ns(pace);
         let sample_ns = point.probe.sample_ns;
+        let expected_ns = |step| point.probe.round_ns(step);
         let (gathered, n_steps) = self.round(&case, pace, expected_ns, sample_ns)?;
         let end_ns = self.stage.t.now_ns();
         point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace }, n_steps);
@@ -291,15 +291,15 @@ impl<T: Transport> Conductor<'_, T> {
             .map_err(|message| Interruption::refuse(Failure::Failed, None, message))
     }
 
-    /// Takes the samples of a round that is expected to take `expected_ns`, `sample_ns` for each: all
-    /// at once or, if that takes long, in steps, because a run may be stopped between two. Returns
-    /// them with the number of steps, each of which begins with the operations before the first
-    /// clock read.
+    /// Takes the samples of a round, `sample_ns` for each: all at once or, if that takes long, in
+    /// steps, because a run may be stopped between two. A step is expected to take the `expected_ns`
+    /// of its pace, which the watchdog allows for. Returns the samples with the number of steps,
+    /// each of which begins with the operations before the first clock read.
     pub(super) fn round(
         &mut self,
         case: &Case,
         pace: Pace,
-        expected_ns: u64,
+        expected_ns: impl Fn(Pace) -> u64,
         sample_ns: f64,
     ) -> Result<(Gathered, u32), Interruption> {
         // Simulated ranks take their time in no time.
@@ -311,7 +311,7 @@ impl<T: Transport> Conductor<'_, T> {
             // The step is part of the number, since the skew is drawn from it.
             let slice = pace.slice | n_steps << 16;
             let step = Pace { n_samples: n_left.min(most), slice, ..pace };
-            join(&mut all, self.order(case, Some((step, expected_ns)))?);
+            join(&mut all, self.order(case, Some((step, expected_ns(step))))?);
             n_left -= step.n_samples;
             n_steps += 1;
         }
