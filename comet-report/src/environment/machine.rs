@@ -149,7 +149,7 @@ fn settings(files: Files<'_>) -> Settings {
         isolcpus: files.text(&format!("{CPUS}/isolated")),
         nohz_full: files.text(&format!("{CPUS}/nohz_full")),
         clocksource: files.text(&format!("{CLOCKSOURCE}/current_clocksource")),
-        cgroup_cpu_max: limit(files, "cpu.max"),
+        cgroup_cpu_max: limit(files, "cpu.max").or_else(|| quota_of_version_1(files)),
         virt: has_flag(files, "hypervisor"),
     }
 }
@@ -246,6 +246,22 @@ fn limit(files: Files<'_>, name: &str) -> Option<String> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
     let of_group = |group: &str| files.text(&format!("{CGROUPS}{group}/{name}"));
     own.and_then(of_group).or_else(|| of_group(""))
+}
+
+/// The limit of processor time of the first version of control groups, in the words of the second.
+fn quota_of_version_1(files: Files<'_>) -> Option<String> {
+    let groups = files.text("proc/self/cgroup")?;
+    let own = groups.lines().find_map(|line| {
+        let (names, group) = line.split_once(':')?.1.split_once(':')?;
+        names.split(',').any(|name| name == "cpu").then_some(group)
+    })?;
+    // A container sees its own group as the root.
+    let value = |name: &str| {
+        let of_group = |group: &str| files.value::<i64>(&format!("{CGROUPS}/cpu{group}/{name}"));
+        of_group(own).or_else(|| of_group(""))
+    };
+    let (quota_us, period_us) = value("cpu.cfs_quota_us").zip(value("cpu.cfs_period_us"))?;
+    Some(if quota_us < 0 { "max".into() } else { format!("{quota_us} {period_us}") })
 }
 
 /// The interfaces that have a device.

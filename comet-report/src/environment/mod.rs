@@ -134,6 +134,31 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_of_either_version_of_control_groups_is_seen() {
+        let found = |files: &[(&str, &str)]| {
+            let folder = Folder::new();
+            files.iter().for_each(|(path, text)| {
+                folder.write(path, text);
+            });
+            Environment::capture(folder.path(), []).machine.settings.cgroup_cpu_max
+        };
+        let cpu = |path: &'static str, quota| {
+            [
+                ("proc/self/cgroup", "4:memory:/job\n3:cpu,cpuacct:/job\n"),
+                (path, quota),
+                ("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n"),
+            ]
+        };
+        let own = "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us";
+        assert_eq!(found(&cpu(own, "150000\n")).as_deref(), Some("150000 100000"));
+        assert_eq!(found(&cpu(own, "-1\n")).as_deref(), Some("max"));
+        assert_eq!(
+            found(&cpu("sys/fs/cgroup/cpu.max", "50000 100000\n")).as_deref(),
+            Some("50000 100000")
+        );
+    }
+
+    #[test]
     fn noise_is_counted_for_the_machine_and_the_process() {
         let folder = Folder::new();
         assert_eq!(noise(folder.path()), None);
