@@ -14,9 +14,17 @@ pub(crate) const TRANSPORT: u8 = 5;
 pub(crate) const NOTHING: u8 = 6;
 pub(crate) const OFF: u8 = 10;
 pub(crate) const INCONCLUSIVE: u8 = 11;
-pub(crate) const SIGHUP: u8 = 129;
-pub(crate) const SIGINT: u8 = 130;
-pub(crate) const SIGTERM: u8 = 143;
+
+/// Signals that end a run in order, of people and of batch systems, with their exit codes: 128 and
+/// the number. The first counts as the worst.
+pub(crate) const SIGNALS: [(u8, &str); 6] = [
+    (129, "SIGHUP"),
+    (130, "SIGINT"),
+    (143, "SIGTERM"),
+    (138, "SIGUSR1"),
+    (140, "SIGUSR2"),
+    (152, "SIGXCPU"),
+];
 
 /// Every code with its meaning.
 pub(crate) const TABLE: &[(u8, &str)] = &[
@@ -32,9 +40,12 @@ pub(crate) const TABLE: &[(u8, &str)] = &[
     (NOTHING, "nothing was selected, or nothing could be measured on these ranks"),
     (OFF, "regression, violated guideline, failed reproduction, or unhealthy machine"),
     (INCONCLUSIVE, "undecided comparison or guidelines under --strict"),
-    (SIGHUP, "ended early by SIGHUP"),
-    (SIGINT, "ended early by SIGINT"),
-    (SIGTERM, "ended early by SIGTERM"),
+    (129, "ended early by SIGHUP"),
+    (130, "ended early by SIGINT"),
+    (138, "ended early by SIGUSR1"),
+    (140, "ended early by SIGUSR2"),
+    (143, "ended early by SIGTERM"),
+    (152, "ended early by SIGXCPU"),
 ];
 
 /// An error that has an exit code of its own.
@@ -79,22 +90,13 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 
 /// The exit code after the signal `name`.
 pub(crate) fn code_of_signal(name: &str) -> u8 {
-    match name {
-        "SIGINT" => SIGINT,
-        "SIGTERM" => SIGTERM,
-        "SIGHUP" => SIGHUP,
-        _ => INTERNAL,
-    }
+    let known = SIGNALS.iter().find(|(_, other)| *other == name);
+    known.map_or(INTERNAL, |(code, _)| *code)
 }
 
 /// The signal that `code` tells of, if it does.
 pub(crate) fn signal_of(code: u8) -> Option<&'static str> {
-    match code {
-        SIGINT => Some("SIGINT"),
-        SIGTERM => Some("SIGTERM"),
-        SIGHUP => Some("SIGHUP"),
-        _ => None,
-    }
+    SIGNALS.iter().find(|(other, _)| *other == code).map(|(_, name)| *name)
 }
 
 /// The exit code for a run that ended so: what was asked for from outside comes first, then what
@@ -113,14 +115,15 @@ pub(crate) fn code_of_run(end: &RunEnd) -> u8 {
 /// The code for two runs together: the worse of the two, where a run that had nothing to measure
 /// does not spoil one that had.
 pub(crate) fn worse(a: u8, b: u8) -> u8 {
-    const FROM_BAD_TO_GOOD: [u8; 9] =
-        [SIGHUP, SIGINT, SIGTERM, INTERNAL, TRANSPORT, CHECK_FAILED, PARTIAL, OK, NOTHING];
-    FROM_BAD_TO_GOOD.into_iter().find(|code| [a, b].contains(code)).unwrap_or(INTERNAL)
+    let signals = SIGNALS.iter().map(|(code, _)| *code);
+    let mut from_bad_to_good =
+        signals.chain([INTERNAL, TRANSPORT, CHECK_FAILED, PARTIAL, OK, NOTHING]);
+    from_bad_to_good.find(|code| [a, b].contains(code)).unwrap_or(INTERNAL)
 }
 
 /// True if a run that ended with `code` cancels the runs after it.
 pub(crate) fn gives_up(code: u8) -> bool {
-    matches!(code, INTERNAL | TRANSPORT | SIGHUP | SIGINT | SIGTERM)
+    matches!(code, INTERNAL | TRANSPORT) || signal_of(code).is_some()
 }
 
 #[cfg(test)]
@@ -139,13 +142,13 @@ mod tests {
         check(0, 0, 0, None, NOTHING);
         check(5, 0, 0, Some(Stop::BudgetSpent), PARTIAL);
         check(5, 1, 0, Some(Stop::BudgetSpent), CHECK_FAILED);
-        check(5, 0, 0, Some(Stop::Interrupted("SIGTERM".into())), SIGTERM);
+        check(5, 0, 0, Some(Stop::Interrupted("SIGTERM".into())), 143);
     }
 
     #[test]
     fn of_two_runs_the_worse_decides() {
         assert_eq!(worse(OK, CHECK_FAILED), CHECK_FAILED);
-        assert_eq!(worse(PARTIAL, SIGINT), SIGINT);
+        assert_eq!(worse(PARTIAL, 130), 130);
         assert_eq!(worse(NOTHING, OK), OK);
         assert_eq!(worse(NOTHING, NOTHING), NOTHING);
     }

@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{SigSet, Signal};
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::SIGXFSZ;
 use signal_hook::{flag, low_level};
 
-/// Signals and their names.
-const SIGNALS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
+use crate::exit::SIGNALS;
 
 /// The signal that has arrived, if one has. Clones look at the same flag.
 #[derive(Clone, Debug, Default)]
@@ -88,8 +87,8 @@ pub(crate) fn outlive_file_limits() -> io::Result<()> {
 
 /// The signals that are not ignored, each with its place in [`SIGNALS`].
 fn caught() -> impl Iterator<Item = (usize, i32)> {
-    let all = SIGNALS.iter().enumerate().map(|(index, (signal, _))| (index, *signal));
-    all.filter(|(_, signal)| !comet_shm::is_ignored(*signal))
+    let numbered = SIGNALS.iter().map(|(code, _)| i32::from(*code) - 128).enumerate();
+    numbered.filter(|(_, signal)| !comet_shm::is_ignored(*signal))
 }
 
 #[cfg(test)]

@@ -244,7 +244,7 @@ fn is_interrupted(job: Job, signal: &str, code: i32) -> bool {
 
 #[test]
 fn a_signal_ends_the_run_in_order() {
-    for end in [("HUP", 129), ("INT", 130), ("TERM", 143)] {
+    for end in [("HUP", 129), ("INT", 130), ("TERM", 143), ("USR1", 138), ("XCPU", 152)] {
         check_interrupted(("comet/echo", OBEYS, |_| ()), end, send);
     }
 }

@@ -29,17 +29,17 @@ use crate::line::Shared;
 use crate::vitals::{Pages, Vitals};
 
 /// Signals that ask a job to end, where its program catches them.
-const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-/// Signals that people and launchers send to all processes of a group, and that are not for a
-/// guard. It ends with its rank.
-const FOREIGN: [Signal; 6] = [
+const ENDING: [Signal; 6] = [
     Signal::SIGINT,
     Signal::SIGTERM,
     Signal::SIGHUP,
-    Signal::SIGQUIT,
     Signal::SIGUSR1,
     Signal::SIGUSR2,
+    Signal::SIGXCPU,
 ];
+/// A further signal that people send to all processes of a group. None of these is for a guard,
+/// which ends with its rank.
+const FOREIGN: Signal = Signal::SIGQUIT;
 /// Time for a rank to follow a signal of its guard.
 const OBEYING: Duration = Duration::from_secs(1);
 /// Time between two looks at a rank that is to follow.
@@ -105,7 +105,7 @@ fn settle(rank: Pid) {
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() || getppid() != rank {
         exit_now(0);
     }
-    for foreign in FOREIGN {
+    for foreign in ENDING.into_iter().chain([FOREIGN]) {
         // SAFETY: no handler is installed, and none of this process's own is needed any more.
         unsafe { signal(foreign, SigHandler::SigIgn) }.ok();
     }

@@ -5,6 +5,16 @@ use nix::sys::signal::{
     SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
 };
 
+/// Signals by which people and batch systems end a job.
+const ENDING: [Signal; 6] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+    Signal::SIGXCPU,
+];
+
 /// Signals that the launcher reads; dropped, it restores what was before.
 pub(super) struct Blocked {
     set: SigSet,
@@ -16,9 +26,8 @@ impl Blocked {
     /// Blocks the signals that end a job, but for those that this process ignores (as under
     /// `nohup`), and the one that tells of an ended rank.
     pub(super) fn new() -> Result<Self, Errno> {
-        let ends_job = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
         let mut set: SigSet =
-            ends_job.into_iter().filter(|signal| !is_ignored(*signal as i32)).collect();
+            ENDING.into_iter().filter(|signal| !is_ignored(*signal as i32)).collect();
         set.add(Signal::SIGCHLD);
         // A process that ignores it would never learn that a rank has ended.
         let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());

@@ -22,18 +22,18 @@ use crate::terminal;
 /// Starts of words with the command and the file of all starts.
 const REPLACED: [&str; 3] = ["--launch=", "--out=", "-o"];
 
-/// Exit codes of a program that went through what it had to do, or will never begin.
-const OF_AN_END: [u8; 9] = [
-    exit::OK,
-    exit::CHECK_FAILED,
-    exit::PARTIAL,
-    exit::NOTHING,
-    exit::USAGE,
-    exit::TRANSPORT,
-    exit::SIGHUP,
-    exit::SIGINT,
-    exit::SIGTERM,
-];
+/// True if a program that ended with `code` went through what it had to do, or will never begin.
+fn ends(code: u8) -> bool {
+    matches!(
+        code,
+        exit::OK
+            | exit::CHECK_FAILED
+            | exit::PARTIAL
+            | exit::NOTHING
+            | exit::USAGE
+            | exit::TRANSPORT
+    ) || exit::signal_of(code).is_some()
+}
 
 /// Starts the `command` of `args` until no unit is left; returns its last exit code.
 pub(super) fn supervise(
@@ -67,7 +67,7 @@ pub(super) fn supervise(
             return Ok(code.unwrap_or(exit::PARTIAL));
         }
         let is_cut_off = has_moved && last == Some(UnitState::Begun);
-        if let Some(code) = code.filter(|code| OF_AN_END.contains(code) && !is_cut_off) {
+        if let Some(code) = code.filter(|code| ends(*code) && !is_cut_off) {
             return Ok(code);
         }
         n_idle = if has_moved { 0 } else { n_idle + 1 };
