@@ -79,9 +79,7 @@ fn change(value: &mut Value, numbers: &mut Numbers) {
                 [json!(-1), json!(1e308), json!(-0.5), json!(5e-324)][numbers.below(4)].clone();
         }
         Value::Number(_) => *value = json!(others[numbers.below(others.len())]),
-        Value::String(text) => {
-            *text = ["", "0", "\u{e9}", "imb/allreduce"][numbers.below(4)].into()
-        }
+        Value::String(text) => *text = ["", "0", "\u{e9}", "suite/kernel"][numbers.below(4)].into(),
         other => *other = Value::Null,
     }
 }

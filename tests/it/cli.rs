@@ -60,8 +60,10 @@ fn without_arguments_there_is_help_and_code_2() {
 
 #[test]
 fn the_version_is_that_of_the_package() {
-    let output = Folder::new().run("--version").success();
-    assert_eq!(output.stdout, format!("comet-run {}\n", env!("CARGO_PKG_VERSION")));
+    let first = format!("comet-run {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(Folder::new().run("-V").success().stdout, first);
+    let whole = Folder::new().run("--version").success().stdout;
+    assert!(whole.starts_with(&first) && whole.contains("\nfeatures: "), "{whole}");
 }
 
 #[test]

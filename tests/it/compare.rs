@@ -38,7 +38,7 @@ fn slowed() -> Folder {
 #[test]
 fn two_runs_of_one_machine_are_exactly_the_same() {
     let output = slowed().run("compare a.jsonl --to c.jsonl --strict").success();
-    output.prints("1.000-1.000  same").prints("of 3 points 0 slower, 0 faster, 3 same");
+    output.prints("1.000-1.000  same").prints("of 3 points 0 slower, 0 faster, 0 changed, 3 same");
 }
 
 #[test]
@@ -114,7 +114,9 @@ fn runs_with_several_numbers_of_ranks_are_compared_number_by_number() {
     let sweep = "echo -n 2..4 -s 8,1Ki,64Ki";
     let folder = measured(&[("a", "fast", sweep), ("b", "fast", sweep)]);
     let output = folder.run("compare a.jsonl --to b.jsonl --strict").success();
-    output.prints("3 measurements against 3").prints("of 9 points 0 slower, 0 faster, 9 same");
+    output
+        .prints("3 measurements against 3")
+        .prints("of 9 points 0 slower, 0 faster, 0 changed, 9 same");
     folder.run("compare a.jsonl --to b.jsonl --allow-single").success().prints("of 9 points");
 }
 
@@ -197,7 +199,7 @@ fn a_command_against_itself_is_the_same() {
     let folder = folder();
     let noisy = command("noisy") + " --samples 20";
     let output = folder.run(&format!("ab --launches 3 -- {noisy} -- {noisy}"));
-    let output = output.success().prints("of 3 points 0 slower, 0 faster, 3 same");
+    let output = output.success().prints("of 3 points 0 slower, 0 faster, 0 changed, 3 same");
     assert!(!output.prints("in pairs").stdout.contains("environment differs"));
     assert!(folder.names().contains(&"comet-results".to_owned()));
 }
