@@ -6,7 +6,7 @@ use super::{ImportError, Surroundings, printed};
 use crate::format::SKAMPI_MARKS;
 use crate::format::foreign::GRAPH_NS;
 use crate::record::{Derived, Param, Point};
-use crate::suite::imb::{GPU, HALO, SUITE as IMB};
+use crate::suite::imb::{GPU, HALO, MT, SUITE as IMB};
 use crate::suite::osu::{GRAPH_TIME, MODEL, SIDES};
 use crate::suite::{self, Benchmark, Numbers, Suite, osu};
 
@@ -154,9 +154,10 @@ pub(super) fn parse(
 }
 
 impl Section {
-    /// Doubts an output without the line that ends those of its program.
+    /// Doubts an output without the last line of its program; IMB-MT prints none.
     fn require_end(&mut self) {
-        if self.suite.family == IMB.family && !self.is_ended && self.doubt.is_none() {
+        let has_end = self.suite.family == IMB.family && self.suite.id != MT.id;
+        if has_end && !self.is_ended && self.doubt.is_none() {
             self.doubt = Some(format!("the text lacks its last line '{IMB_END}'"));
         }
     }
