@@ -301,6 +301,6 @@ const FLAGS: &[Flag] = &[
     of("", &["-G", "--graph"], Needed("WHERE"), REFUSED, "comet-run plot draws a result file, which --out names"),
     of("lwmcn", &["-D", "--ddt"], Needed("TYPE"), Obeyed, "layout of messages in memory, over MPI: cont, vect:STRIDE:BLOCK or indx:FILE, with a block START,LENGTH a line; a column with the bytes that travel"),
     of("", &["-P", "--papi"], Needed("EVENTS"), REFUSED, "perf stat counts events of a whole run"),
-    of("", &["-I", "--session"], No, REFUSED, "MPI_Init starts MPI"),
+    of("", &["-I", "--session"], No, REFUSED, "all ranks meet in the world of MPI_Init, which a session lacks"),
     of("", &["-v", "--version"], No, Obeyed, "the version of the layout and of this program"),
 ];

@@ -31,11 +31,32 @@ const MAX_VALIDATIONS: u64 = 10;
 const ELEMENTS: [(&str, &str); 3] =
     [("mpi_char", "char"), ("mpi_int", "int"), ("mpi_float", "float")];
 
-/// Programs between one host and all others.
-const FANS: [&str; 2] = ["osu_bw_fan_in", "osu_bw_fan_out"];
+/// Starts of the names of programs that have no kernel, with the reason and what comes near.
+const ABSENT: [(&str, &str); 5] = [
+    (
+        "osu_bw_fan_",
+        "no kernel has the ranks of one host on one side and those of all others on the other (take \
+         osu_mbw_mr, with ranks of two hosts)",
+    ),
+    (
+        "osu_partitioned_",
+        "OSU 7.4 has no such program (comet-run patterns/partitioned measures messages in parts)",
+    ),
+    (
+        "osu_latency_mt",
+        "no kernel has one thread that sends to several receiving ones (take IMB-MT PingPongMT)",
+    ),
+    (
+        "osu_latency_mp",
+        "it forks its ranks after MPI has begun, which libraries do not promise to bear (take \
+         osu_multi_lat, or IMB-MT PingPongMT)",
+    ),
+    (
+        "osu_xccl_",
+        "no buffer is in device memory (take the program without xccl, which has host memory)",
+    ),
+];
 
-/// Start of the names of programs over partitioned messages, of which OSU 7.4 has none.
-const PARTITIONED: &str = "osu_partitioned_";
 /// Programs that ignore `-l` there.
 const WITHOUT_PLACES: [&str; 4] = [
     "osu_allreduce_persistent",
@@ -94,22 +115,13 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
-    if FANS.contains(&program) {
-        return Err(Stop::Wrong(format!(
-            "{program} is not supported: no kernel has the ranks of one host on one side and those of all \
-             others on the other (take osu_mbw_mr, with ranks of two hosts)"
-        )));
-    }
-    if program.starts_with(PARTITIONED) {
-        return Err(Stop::Wrong(format!(
-            "{program} is not supported: OSU 7.4 has no such program (comet-run patterns/partitioned measures \
-             messages in parts)"
-        )));
+    if let Some((_, reason)) = ABSENT.iter().find(|(start, _)| program.starts_with(start)) {
+        return Err(Stop::Wrong(format!("{program} is not supported: {reason}")));
     }
     let unknown = || not_here(&SUITE, "", program, "comet-run list shows all kernels");
     let known = SUITE.find(program).ok_or_else(unknown)?;
     let numbers = known.numbers;
-    let Reading { options, ours, plain: places, mut notes } =
+    let Reading { options, ours, plain: places, notes } =
         Options::of(program, SUITE.flags, &kinds(known)).read(words)?;
     let of_pairs = is_of_pairs(numbers);
     let is_place = |word: &&String| of_pairs && word.chars().all(|c| "DHM".contains(c));
@@ -120,9 +132,12 @@ pub(super) fn translate(
         );
         return Err(Stop::Wrong(sentence));
     }
-    // Without -d the original has all buffers in host memory too.
-    if !places.is_empty() {
-        notes.push(format!("{} has no effect: buffers are in host memory", places.join(" ")));
+    if places.iter().any(|word| word.contains(['D', 'M'])) {
+        return Err(Stop::Wrong(format!(
+            "{program}: '{}' asks for device memory, and buffers are in host memory (write H H, or leave \
+             it out)",
+            places.join(" ")
+        )));
     }
     let words = Words { ours, ..Words::default() };
     let mut asked = Asked {
@@ -329,7 +344,15 @@ impl Asked<'_> {
             "vect" if format!("vect:{rest}").parse::<Layout>().is_ok() => {
                 format!("vect:{rest}")
             }
-            "indx" if !rest.is_empty() => format!("indx:{rest}"),
+            "indx" if !rest.is_empty() => {
+                let refuse = |error| {
+                    let expected =
+                        format!("{error} (name a file with a block START,LENGTH a line)");
+                    wrong(self.program, "-D", value, &expected)
+                };
+                std::fs::File::open(rest).map_err(refuse)?;
+                format!("indx:{rest}")
+            }
             _ => {
                 let expected = "layouts are cont, vect:STRIDE:BLOCK with a block of 1 to STRIDE elements, and indx:FILE (write vect:8:4)";
                 return Err(wrong(self.program, "-D", value, expected));

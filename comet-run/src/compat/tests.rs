@@ -248,7 +248,7 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
         ),
         (
             "IMB-MPI1 Barrier -include PingPong,Bcast -exclude bcast -npmin 2 -msglog 0",
-            "IMB:Barrier IMB:PingPong --rules imb --format imb --hops 1 --loop-limits \
+            "IMB:PingPong IMB:Barrier --rules imb --format imb --hops 1 --loop-limits \
              40Mi,10s,10s --sizes 0,1..1*2 --ranks 2"
                 .into(),
         ),
@@ -265,6 +265,9 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
     let Err(Stop::Help(listed)) = translated("IMB-MPI1 -list") else { panic!("-list measures") };
     assert!(listed.starts_with("List of benchmarks:\nIMB-MPI1:\n    Allgather\n"), "{listed}");
     assert!(listed.ends_with("    Sendrecv\n    Uniband (non-default)\n"), "{listed}");
+    let included = translated("IMB-MPI1 -include Uniband,Bcast -npmin 2").unwrap();
+    let names = included.words.iter().filter(|word| word.starts_with("IMB:")).collect::<Vec<_>>();
+    assert_eq!((&names[..2], names.len()), (&[&"IMB:Uniband".into(), &"IMB:Bcast".into()][..], 20));
     let all = translated("IMB-MPI1 -exclude Barrier -npmin 2").unwrap();
     assert!(all.words[2..].starts_with(&["IMB:PingPong".into(), "IMB:PingPing".into()]));
     assert!(!all.words.contains(&"IMB:Uniband".into()) && all.notes.is_empty(), "{all:?}");
@@ -273,7 +276,6 @@ fn a_command_line_of_imb_becomes_one_of_ours() {
 #[test]
 fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
     for (line, note) in [
-        ("osu_latency D D", "D D has no effect: buffers are in host memory"),
         ("osu_latency -u 5", "-u 5 has no effect: "),
         ("IMB-MPI1 Bcast -red_data_type int", "-red_data_type int has no effect: "),
         ("IMB-MPI1 PingPong -window_size 8", "-window_size 8 has no effect: neither Uniband"),
@@ -281,8 +283,56 @@ fn an_option_without_an_effect_is_noted_unless_it_asks_for_what_is_done() {
         let notes = translated(line).unwrap().notes;
         assert!(notes.iter().any(|found| found.starts_with(note)), "{line}: {notes:?}");
     }
-    for line in ["osu_latency -T mpi_char", "osu_bw -b single", "IMB-MPI1 PingPong -sync on"] {
+    for line in [
+        "osu_latency H H",
+        "osu_latency -T mpi_char",
+        "osu_bw -b single",
+        "IMB-MPI1 PingPong -sync on",
+    ] {
         assert_eq!(translated(line).unwrap().notes, [""; 0], "{line}");
+    }
+}
+
+#[test]
+fn device_memory_and_what_has_no_kernel_are_refused_with_a_reason() {
+    for (line, sentence) in [
+        (
+            "osu_latency D H",
+            "osu_latency: 'D H' asks for device memory, and buffers are in host memory (write H H, \
+             or leave it out)",
+        ),
+        (
+            "osu_bw -D indx:nosuch",
+            "osu_bw: 'indx:nosuch' for -D: No such file or directory (os error 2) (name a file with \
+             a block START,LENGTH a line)",
+        ),
+        (
+            "osu_latency_mt",
+            "osu_latency_mt is not supported: no kernel has one thread that sends to several receiving \
+             ones (take IMB-MT PingPongMT)",
+        ),
+        (
+            "osu_xccl_allreduce",
+            "osu_xccl_allreduce is not supported: no buffer is in device memory (take the program without \
+             xccl, which has host memory)",
+        ),
+        (
+            "IMB-MPI1 -mem_alloc_type device",
+            "IMB-MPI1: -mem_alloc_type device is not supported: buffers are in host memory (leave it \
+             out)",
+        ),
+        (
+            "IMB-MPI1 -load x.yaml",
+            "IMB-MPI1: -load x.yaml is not supported: settings come from the command line, or from a \
+             suite file of comet-run (leave it out)",
+        ),
+        (
+            "IMB-MPI1 PingPong Bcast -multi 1 -npmin 1 --ranks=4",
+            "IMB-MPI1: -multi 1 -npmin 1 asks for groups of 1 or more ranks, and pairs have 2 (name \
+             PingPong in a command of its own)",
+        ),
+    ] {
+        assert_eq!(refusal(line), sentence, "{line}");
     }
 }
 
@@ -353,7 +403,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_latency --mesage-size 8", "--mesage-size is unknown; did you mean --message-size?"),
         ("IMB-MPI1 Bcast -input /", "(os error 21) (name a file of text)"),
         ("IMB-MPI1 -input /dev/null", "'/dev/null' for -input: the file names nothing (one name"),
-        ("osu_latency_mt -m 8", "osu_latency_mt is not supported; did you mean osu_latency"),
+        ("osu_latencyy -m 8", "osu_latencyy is not supported; did you mean osu_latency"),
     ] {
         let sentence = refusal(line);
         assert!(sentence.contains(part), "{line}: {sentence}");

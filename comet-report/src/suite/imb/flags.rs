@@ -76,6 +76,9 @@ pub(super) const FLAGS: &[Flag] = &[
     of("m", &["-data_type"], Needed("TYPE"), Obeyed, "datatype of messages, of whole elements: byte, char, int, float, double"),
     of("m", &["-red_data_type"], Needed("TYPE"), Obeyed, "elements of reductions: char, int, float, double"),
     of("m", &["-contig_type"], Needed("TYPE"), Only(&["base"]), "messages are contiguous"),
+    of("", &["-dump"], Needed("FILE"), REFUSED, "--out FILE keeps all settings of a run, in JSON Lines"),
+    of("", &["-load"], Needed("FILE"), REFUSED, "settings come from the command line, or from a suite file of comet-run"),
+    of("", &["-mem_alloc_type"], Needed("WHERE"), Only(&["cpu", "host"]), "buffers are in host memory"),
     of("", &["-msg_pause"], Needed("on|off"), Obeyed, "a pause of 100 ms, or a tenth of a loop"),
     of("", &["-thread_level"], Needed("LEVEL"), Obeyed, "thread level of MPI: single"),
 ];

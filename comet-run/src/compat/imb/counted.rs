@@ -25,6 +25,8 @@ const AXES: [&str; N_DIMENSIONS] = ["topo_1", "topo_2", "topo_3", "topo_4"];
 struct Asked {
     program: &'static Program,
     benchmarks: Vec<&'static Benchmark>,
+    /// True if names stand outside of `-include`.
+    is_named: bool,
     excluded: Vec<&'static str>,
     counts: String,
     datatype: (&'static str, u64),
@@ -48,6 +50,7 @@ pub(super) fn translate(
     let mut asked = Asked {
         program,
         benchmarks: Vec::new(),
+        is_named: !plain.is_empty(),
         excluded: Vec::new(),
         counts: COUNTS.into(),
         datatype: DATATYPES[0],
@@ -119,6 +122,7 @@ impl Asked {
                 let refuse =
                     |error| self.wrong(name, value, &format!("{error} (name a file of text)"));
                 let text = std::fs::read_to_string(value).map_err(refuse)?;
+                self.is_named = true;
                 lines(&text).iter().try_for_each(|line| self.include(line))?;
             }
             _ => {
@@ -192,8 +196,11 @@ impl Asked {
             "counts of elements are numbers above 0 with commas between them (write 1,2,4,8)";
         let sizes = sizes.ok_or_else(|| self.wrong("-count", &self.counts, expected))?;
         self.words.set("--loop-limits", "none");
-        if self.benchmarks.is_empty() {
-            self.benchmarks = self.program.suite.benchmarks.iter().collect();
+        if !self.is_named {
+            let is_new =
+                |of: &&Benchmark| self.benchmarks.iter().all(|known| known.name != of.name);
+            let others = self.program.suite.benchmarks.iter().filter(is_new);
+            self.benchmarks.extend(others.collect::<Vec<_>>());
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
         if self.benchmarks.is_empty() {

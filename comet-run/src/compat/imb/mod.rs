@@ -35,6 +35,8 @@ const MB: f64 = 1_048_576.0;
 struct Asked {
     program: &'static Program,
     benchmarks: Vec<&'static Benchmark>,
+    /// Those of `-include`, which go before the others.
+    included: Vec<&'static Benchmark>,
     excluded: Vec<&'static str>,
     /// The value of `-npmin`.
     n_ranks: Option<u64>,
@@ -93,6 +95,7 @@ pub(super) fn translate(
     let mut asked = Asked {
         program,
         benchmarks: Vec::new(),
+        included: Vec::new(),
         excluded: Vec::new(),
         n_ranks: None,
         logs: program.logs,
@@ -283,7 +286,15 @@ impl Asked {
                 self.mode = mode.ok_or_else(|| refuse(expected))?.1;
             }
             "-list" => return Err(Stop::Help(program.listed(program.name))),
-            _ => self.include(value)?,
+            _ => self.ahead(value)?,
+        }
+        Ok(())
+    }
+
+    /// Takes the benchmarks of `-include`, which go before the others.
+    fn ahead(&mut self, names: &str) -> Result<(), Stop> {
+        for name in names.split(',') {
+            add_once(self.program.benchmark(name)?, &mut self.included, &mut self.notes);
         }
         Ok(())
     }
@@ -364,11 +375,16 @@ impl Asked {
         Ok(())
     }
 
-    /// Takes the benchmarks of IMB if none is named.
+    /// Takes the benchmarks of IMB if none is named, behind those of `-include`.
     fn complete(&mut self) {
         if self.benchmarks.is_empty() {
             let all = self.program.suite.benchmarks.iter();
-            self.benchmarks = all.filter(|benchmark| benchmark.is_default).collect();
+            let is_new = |of: &&Benchmark| self.included.iter().all(|known| known.name != of.name);
+            self.benchmarks = all.filter(|of| of.is_default).filter(is_new).collect();
+        }
+        for benchmark in std::mem::replace(&mut self.benchmarks, std::mem::take(&mut self.included))
+        {
+            add_once(benchmark, &mut self.benchmarks, &mut self.notes);
         }
         self.benchmarks.retain(|benchmark| !self.excluded.contains(&benchmark.name));
     }
@@ -407,6 +423,12 @@ impl Asked {
                     "-window_size {window} has no effect: neither Uniband nor Biband is named"
                 )),
             }
+        }
+        if self.list.is_some() && self.has(|numbers| numbers == Numbers::RemoteElement) {
+            self.notes.push(
+                "-iter counts the operations on one element too, of which IMB takes 100 beside -msglen"
+                    .into(),
+            );
         }
         self.add_lengths();
         self.add_elements();

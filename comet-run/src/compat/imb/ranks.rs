@@ -50,10 +50,10 @@ impl Asked {
         let min = self.n_ranks.unwrap_or(self.program.npmin);
         let is_of_halves = !self.has(|numbers| !matches!(numbers, Numbers::Windows(_)));
         if let Some(rows) = self.groups.take() {
-            if has_pair && has_all && min > PAIR && !self.program.is_one_job {
+            if has_pair && has_all && (min < PAIR || (min > PAIR && !self.program.is_one_job)) {
                 return Err(Stop::Wrong(format!(
-                    "{program}: -multi {rows} -npmin {min} asks for groups of {min} ranks, and \
-                     pairs have 2 (name PingPong in a command of its own)"
+                    "{program}: -multi {rows} -npmin {min} asks for groups of {min} or more ranks, \
+                     and pairs have 2 (name PingPong in a command of its own)"
                 )));
             }
             let procs = if has_all { format!("{min}..max*2,max") } else { PAIR.to_string() };
