@@ -11,6 +11,7 @@ use crate::record::{
     Derived, Fit, Launches, Measured, Model, Name, Param, Parameter, Params, Point, RANKS, Summary,
 };
 use crate::units::{DIGITS, SIZE_DIGITS, Scaled, bytes, fixed, fixed_us, significant, time};
+use crate::verdict::half_width;
 use crate::words;
 
 pub(super) fn sections(content: &Content<'_>) -> Vec<Section> {
@@ -78,9 +79,7 @@ fn us(ns: Option<f64>) -> Html {
 
 /// Half of the 95 % interval, in percent of the figure to quote.
 fn spread(point: &Point) -> Option<String> {
-    let [low, high] = point.interval_ns()?;
-    let quoted_ns = point.quoted_ns().filter(|ns| *ns > 0.0)?;
-    Some(format!("{:.1}", 50.0 * (high - low) / quoted_ns))
+    Some(format!("{:.1}", 100.0 * half_width(point)?))
 }
 
 /// Number of the launches of the interval, and the time from the first to the last.
