@@ -70,8 +70,9 @@ pub struct LoopLimits {
     pub completed: Option<u32>,
 }
 
-/// Loops whose operations are a multiple of the number of ranks, fewer of long messages on many ranks,
-/// so that each rank is the root as often as any other (`-iter_policy multiple_np` and `auto` of IMB).
+/// Loops whose operations are a multiple of the number of ranks that take part, fewer of long messages on
+/// many ranks, so that each rank is the root as often as any other (`-iter_policy multiple_np` and `auto` of
+/// IMB).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiples {
     /// Length in bytes of the longest message of the sweep.
@@ -81,7 +82,7 @@ pub struct Multiples {
 }
 
 impl Multiples {
-    /// Operations of `case` on `n_ranks` ranks, about `most` of a short message; `None` if it has no
+    /// Operations of `case` on its part of `n_ranks` ranks, about `most` of a short message; `None` if it has no
     /// such loop.
     fn operations(self, case: &Case, n_ranks: usize, most: u32) -> Option<u32> {
         let is_rooted = case.info.axes.iter().any(|used| used.axis.name == ROOT);
@@ -91,6 +92,7 @@ impl Multiples {
         let longest = real(self.longest_bytes);
         let length = real(case.find(&LENGTH_BYTES).unwrap_or(self.longest_bytes));
         // IMB counts a message as a float at least.
+        let n_ranks = case.info.participants.of(n_ranks);
         let n_ranks = u32::try_from(n_ranks).unwrap_or(u32::MAX);
         let share = longest / (f64::from(n_ranks) * length.max(4.0) + longest);
         let n = to_u32(f64::from(most) * share + 0.5);
@@ -352,7 +354,7 @@ pub(super) fn of_samples(settings: &Settings, n_samples: u32) -> Slices {
 mod tests {
     use super::*;
     use crate::definition::Quantity;
-    use crate::kernel::{AxisUse, Class, MAX_SERIES, Profile};
+    use crate::kernel::{AxisUse, Class, MAX_SERIES, Participants, Profile};
 
     static PUT: KernelInfo = KernelInfo {
         name: "put",
@@ -393,6 +395,21 @@ mod tests {
         check(&OPEN, 0, Some(20), given, 20);
         check(&PUT, 4 << 20, None, given, 10);
         check(&PUT, 8, None, LoopLimits { multiples, ..given }, 1000);
+    }
+
+    /// Numbers of operations that `IMB-MPI1 -iter 20 -msglog 2:6 -iter_policy multiple_np` printed.
+    #[test]
+    fn a_loop_of_a_pair_is_a_multiple_of_two_on_any_number_of_ranks() {
+        static ALL: KernelInfo = KernelInfo { participants: Participants::All, ..SEND };
+        let multiples = Multiples { longest_bytes: 64, of_rooted: false };
+        let counts = |info: &'static KernelInfo, n_ranks| {
+            let of = |length| multiples.operations(&Case::new(info, &[length]), n_ranks, 20);
+            [0, 4, 8, 16, 32, 64].map(|length| of(length).unwrap())
+        };
+        for n_ranks in [2, 3, 4] {
+            assert_eq!(counts(&SEND, n_ranks), [18, 18, 16, 12, 10, 6], "{n_ranks} ranks");
+        }
+        assert_eq!(counts(&ALL, 4), [16, 16, 12, 8, 4, 4]);
     }
 
     #[test]

@@ -199,6 +199,17 @@ pub enum Participants {
     All,
 }
 
+impl Participants {
+    /// Number of those that take part, of `n_ranks`.
+    pub fn of(self, n_ranks: usize) -> usize {
+        match self {
+            Self::One => n_ranks.min(1),
+            Self::Pair => n_ranks.min(2),
+            Self::Group | Self::All => n_ranks,
+        }
+    }
+}
+
 /// Evaluation of the points of a kernel, beyond that of its class and its axes.
 ///
 /// In a kernel of the class [`Class::Overlap`] the series are, in this order, the messages alone,

@@ -156,7 +156,7 @@ pub(crate) struct EffortArgs {
     /// Most data and time of a loop under --rules imb or imb-p2p, and time after which longer messages are skipped; none for any of the three [default: 40Mi,10s,210s, or 800Mi,none,none]
     #[arg(long, value_name = "SIZE,TIME[,TIME]", value_parser = parse_loop_limits, hide_short_help = true)]
     pub(crate) loop_limits: Option<LoopLimits>,
-    /// Under --rules imb, operations of a loop as a multiple of the number of ranks, fewer as messages become as long as SIZE; with ,rooted of operations with a root alone [default: by --loop-limits]
+    /// Under --rules imb, operations of a loop as a multiple of the number of ranks that take part, fewer as messages become as long as SIZE; with ,rooted of operations with a root alone [default: by --loop-limits]
     #[arg(long, value_name = "SIZE[,rooted]", value_parser = parse_multiples, hide_short_help = true)]
     pub(crate) loop_multiples: Option<Multiples>,
     /// Under --rules imb, most operations of a loop in which each is complete before the next one begins, as transfers with a fence or a flush each are [default: --repetitions, or 100]
