@@ -47,6 +47,11 @@ impl Probe {
         self.sample_ns > LONG_NS
     }
 
+    /// True if one sample lasts as long as a warm-up.
+    pub(super) fn lasts(&self) -> bool {
+        self.sample_ns >= MIN_WARM_UP_NS
+    }
+
     /// Time of one operation of the fastest series.
     pub(super) fn fastest_ns(&self) -> f64 {
         self.series_ns.into_iter().flatten().fold(f64::INFINITY, f64::min)
@@ -83,11 +88,21 @@ pub(super) fn repetitions(
     clock: ClockCalibration,
     probe: Probe,
 ) -> u32 {
+    match settings.repetitions.filter(|_| timing != Timing::Single) {
+        Some(repetitions) => repetitions.max(1),
+        None => repetitions_by_clock(settings, timing, clock, probe),
+    }
+}
+
+/// The same whatever the user asks for.
+pub(super) fn repetitions_by_clock(
+    settings: &Settings,
+    timing: Timing,
+    clock: ClockCalibration,
+    probe: Probe,
+) -> u32 {
     if timing == Timing::Single {
         return 1;
-    }
-    if let Some(repetitions) = settings.repetitions {
-        return repetitions.max(1);
     }
     let step_ns = clock.step_ns.map_or(0.0, real);
     let budget_ns = real(settings.case_budget_ns);
@@ -155,6 +170,9 @@ pub(super) fn n_discarded(settings: &Settings, probe: Probe, repetitions: u32) -
 
 /// The pace of a first probe, of which nothing is known.
 pub(super) const FIRST_PROBE: Pace = Pace::new(1, N_PROBE_SAMPLES, MIN_SETTLE);
+
+/// The same where nothing goes before a loop.
+pub(super) const COLD_PROBE: Pace = Pace::new(1, 1, 0);
 
 /// Samples of a probe.
 const N_PROBE_SAMPLES: u32 = 3;

@@ -191,6 +191,12 @@ impl Rules {
         }
     }
 
+    /// True if operations of `info` go before those that are timed. IMB-IO has none: its files have their
+    /// contents before.
+    pub(super) fn has_warm_up(self, info: &KernelInfo) -> bool {
+        self != Self::Imb || !info.is_of_files
+    }
+
     /// From the opening of a window to that of the next one, in nanoseconds, where windows are `window_ns` long
     /// and `probe` has the time of an operation of `info`; 0 where each is announced by messages. `SKaMPI`
     /// announces the first of a batch, and the others follow as soon as all ranks can be ready: what messages or
@@ -270,7 +276,8 @@ impl Rules {
                 let by_time = to_u32((limits.ns / probe.slowest_ns().max(1.0)).max(1.0));
                 let of_ranks = limits.multiples.and_then(|of| of.operations(case, n_ranks, most));
                 let n = of_ranks.unwrap_or(by_length.min(by_time));
-                Some(one_loop(n, (n / 10).max(10).min(n)))
+                let settle = if self.has_warm_up(case.info) { (n / 10).max(10).min(n) } else { 0 };
+                Some(one_loop(n, settle))
             }
             Self::ImbP2p => {
                 let most = repetitions.unwrap_or(P2P_OPERATIONS).max(1);

@@ -12,9 +12,9 @@ use crate::sync::StartSync;
 use crate::transport::Rank;
 use comet_stats::Summary;
 use fake::{
-    Collector, FIRST, FOR_THREE, Fake, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE, Trouble, Verify,
-    brief, cases, counts, drive, drive_cases, drive_with, is_wrong_on_rank_1, overflows,
-    takes_long,
+    Collector, FIRST, FOR_THREE, Fake, LOOP, OF_FILES, SECOND, SINGLE, TOO_FLAT, TOO_LITTLE,
+    Trouble, Verify, brief, cases, counts, drive, drive_cases, drive_with, is_wrong_on_rank_1,
+    overflows, takes_long,
 };
 
 /// Checks that a kernel fails so, by the report of `rank`, and that the run then goes on.
@@ -213,6 +213,35 @@ fn every_operation_is_either_a_warm_up_or_in_a_sample() {
         let n_operations = fakes[0].n_operations.load(Ordering::Relaxed);
         assert_eq!(n_operations, u64::from(n_warmup + n_counted), "{}", timing.id());
     }
+}
+
+/// Runs `fake` in a loop of `n` operations by the rules of IMB, by a clock that is `clock_factor` times too
+/// fast; the number of operations before it.
+fn n_before_loop(fake: Fake, n: u32, clock_factor: u64) -> u32 {
+    let (rules, loop_limits) = (Rules::Imb, LoopLimits::NONE);
+    let settings =
+        Settings { rules, loop_limits, repetitions: Some(n), ..Settings::of(Profile::Quick) };
+    let trouble = Trouble { clock_factor: Some(clock_factor), ..Trouble::default() };
+    let fakes = [fake];
+    let cases = cases(&fakes, &[Arrangement::ALL]);
+    let heard = drive_cases(2, &cases, &fakes, &settings, trouble).heard;
+    let n_warmup = heard.measurements[0].series[0].n_warmup;
+    let n_operations = fakes[0].n_operations.load(Ordering::Relaxed);
+    assert_eq!(n_operations, u64::from(n_warmup + n));
+    n_warmup
+}
+
+#[test]
+fn one_long_operation_goes_before_a_loop_of_files_by_the_rules_of_imb() {
+    // A barrier takes longer than 2 ms.
+    assert_eq!(n_before_loop(Fake::good(&OF_FILES), 3, 10_000), 1);
+}
+
+#[test]
+fn probes_have_no_loop_of_the_users_by_the_rules_of_imb() {
+    // A tenth goes before; three probed loops would be three times as many.
+    let n_before = n_before_loop(Fake::good(&LOOP), 10_000, 1);
+    assert!((1000..30_000).contains(&n_before), "{n_before}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ use comet_stats::{block_medians, median, real, steady_from, whole};
 
 /// A check that takes longer than this, in nanoseconds, is of a case whose samples may be long.
 const LONG_CHECK_NS: u64 = 1_000_000_000;
+/// A loop that takes less than this part of the limit of time has no fewer operations for it.
+const FAR_FROM_LIMIT: f64 = 10.0;
 
 impl<T: Transport> Conductor<'_, T> {
     /// Runs a case, whose check took `check_ns`, until it is steady and its time is known, and
@@ -26,7 +28,9 @@ impl<T: Transport> Conductor<'_, T> {
         check_ns: u64,
     ) -> Result<Option<CaseState>, Interruption> {
         let (sync, window_ns) = (self.starts.now().sync(), self.starts.now().window_ns());
-        let first_pace = Pace { sync, window_ns, ..probe::FIRST_PROBE };
+        let is_warm = self.settings.rules.has_warm_up(case.info);
+        let first_probe = if is_warm { probe::FIRST_PROBE } else { probe::COLD_PROBE };
+        let first_pace = Pace { sync, window_ns, ..first_probe };
         if self.is_fixed() || case.info.is_once {
             let probe = Probe::default();
             let pace = self.pace(case, first_pace, probe, None);
@@ -49,7 +53,8 @@ impl<T: Transport> Conductor<'_, T> {
         let mut found = self.probe(case, first_pace, (first, n_steps));
         let mut n_warmup = added([0; MAX_SERIES], first_pace, n_steps);
         // Of long operations a second probe would find nothing new, for a long time.
-        if !(is_long && found.probe.is_long()) {
+        let is_known = is_long && found.probe.is_long() || self.is_settled(case, found.probe);
+        if !is_known {
             let mut pace = self.pace(case, first_pace, found.probe, None);
             pace.n_samples = probe::warm_up_samples(self.settings, found.probe, pace.repetitions);
             found = self.probe_again(case, pace, found.probe)?;
@@ -150,6 +155,18 @@ impl<T: Transport> Conductor<'_, T> {
         Some(counts.one_by_one(settings.rules))
     }
 
+    /// True if a loop by the rules of IMB stays as it is whatever a second `probe` of `case` finds: one
+    /// operation lasts as long as a warm-up, and all of them are far from the limit of time.
+    fn is_settled(&self, case: &Case, probe: Probe) -> bool {
+        let Settings { rules, loop_limits, .. } = self.settings;
+        let is_of_loops = rules.loop_limits().is_some() && probe.lasts();
+        let counts = self.counts(case, probe).filter(|_| is_of_loops);
+        counts.is_some_and(|Counts { repetitions, n_samples, .. }| {
+            let n_operations = f64::from(repetitions) * f64::from(n_samples);
+            n_operations * probe.slowest_ns() < loop_limits.ns / FAR_FROM_LIMIT
+        })
+    }
+
     /// The pace for `case`, given what a probe found, by the `counts` of other rules if there are
     /// any.
     fn pace(&self, case: &Case, first: Pace, probe: Probe, counts: Option<Counts>) -> Pace {
@@ -160,6 +177,10 @@ impl<T: Transport> Conductor<'_, T> {
                 if settings.repetitions.is_none() || settings.rules.loop_limits().is_some() =>
             {
                 counts.repetitions
+            }
+            // A probe needs no loop of the user's.
+            None if settings.rules != Rules::Comet => {
+                probe::repetitions_by_clock(settings, timing, self.clock, probe)
             }
             _ => probe::repetitions(settings, timing, self.clock, probe),
         };

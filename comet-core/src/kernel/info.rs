@@ -292,6 +292,8 @@ pub struct KernelInfo {
     /// True if each operation needs work [before it](super::Operation::clear) that is not timed, so that no interval
     /// holds several.
     pub prepares_each: bool,
+    /// True if it moves its data to or from a file, whose contents are there before.
+    pub is_of_files: bool,
     /// True if its operation happens once in a launch: one sample, and nothing to warm up.
     pub is_once: bool,
     /// True if the buffers of an operation may be others than those of the one before.
@@ -336,6 +338,7 @@ impl KernelInfo {
             packed_bytes_per_rank: |case, world| (case.info.bytes_per_rank)(case, world),
             messages_per_op: |_, _| 2,
             prepares_each: false,
+            is_of_files: false,
             is_once: false,
             is_movable: true,
             is_checked: true,

@@ -83,6 +83,7 @@ impl<T: Transport> Pattern<T> for OpenClose {
         timing: Timing::Pipelined,
         completes_each: |_| true,
         admits: |_, world| require_folder(world, 1, std::iter::once(WRITTEN.end as u64)),
+        is_of_files: true,
         is_movable: false,
         ..KernelInfo::collective("imb-io")
     };

@@ -248,6 +248,7 @@ impl Spec {
                 Ranks::One => |case, _| memory_bytes(case.value(&LENGTH_BYTES)),
                 _ => |case, world| memory_bytes(portions(case, world).next().unwrap_or(0)),
             },
+            is_of_files: true,
             is_movable: false,
             ..KernelInfo::collective("imb-io")
         }

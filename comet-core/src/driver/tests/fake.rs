@@ -52,6 +52,10 @@ pub(super) static FIRST: KernelInfo = info("first");
 pub(super) static SECOND: KernelInfo = info("second");
 /// A kernel whose operations would run into each other.
 pub(super) static SINGLE: KernelInfo = KernelInfo { timing: Timing::Single, ..info("single") };
+/// A kernel whose loops are timed as such by the rules of IMB, and one of files.
+pub(super) static LOOP: KernelInfo = KernelInfo { timing: Timing::Pipelined, ..info("loop") };
+pub(super) static OF_FILES: KernelInfo =
+    KernelInfo { timing: Timing::Pipelined, is_of_files: true, ..info("of_files") };
 /// A kernel that no topology suits.
 pub(super) static TOO_FLAT: KernelInfo =
     KernelInfo { admits: |_, _| Err("needs a fourth dimension".into()), ..info("too_flat") };
