@@ -26,9 +26,10 @@
 //! `place` of the input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and
 //! `operator` of reductions. `algorithm`: that of the transport, or one of the library.
 //!
-//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; roots 0,
-//! middle and last; parts of uneven lengths where the call admits them. Reductions by integers that
-//! every element type holds exactly, in any order.
+//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; the first
+//! root, the middle and the last one, but for those that the transport refuses and nothing times; parts of
+//! uneven lengths where the call admits them. Reductions by integers that every element type holds
+//! exactly, in any order.
 //!
 //! **Caution**: the forms with a v get parts of one length when they are timed, that with a w also
 //! parts of one type, bytes; it is a way of its own in MPI libraries, and alltoallv elsewhere. In
@@ -115,7 +116,8 @@ impl<const INDEX: usize, T: Transport> Pattern<T> for Plain<INDEX> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::{FIRST_ROOT, ROOT, collective, part_bytes};
+    use crate::calls::{Calls as _, FIRST_ROOT, ROOT, collective, part_bytes};
+    use comet_core::error::{TransportError, TransportErrorKind};
     use comet_core::kernel::{ELEMENT, harness};
     use comet_core::local::{self, Local};
     use comet_core::topology::Topology;
@@ -136,6 +138,27 @@ mod tests {
         assert_eq!(roots(0, 2), [2]);
         assert_eq!(roots(1, 0), [0, 1, 2]);
         assert_eq!(roots(1, 2), [2, 0, 1]);
+    }
+
+    #[test]
+    fn a_root_that_is_refused_and_not_timed_refuses_nothing() {
+        let info = const { &<Plain<1> as Pattern<Local>>::INFO };
+        for (rotates, is_refused) in [(0, false), (calls::ROTATING, true)] {
+            let proved = local::run_with(Topology::hypercube(3), false, |t| {
+                let case = Case::new(info, &[]).with(&LENGTH_BYTES, 8).with(&ELEMENT, 1);
+                let cx = harness::context(t, info, false);
+                let case = case.with(&ROOT, rotates);
+                let mut part = Part::new(&SPECS[1], &cx, &case, Prepared::new)?;
+                let mut check = cx.checker(1);
+                let proved = part.prove(t, &mut check, |t, call, of| match call.call().root() {
+                    0 => call.run(t, of),
+                    _ => Err(TransportError::new(TransportErrorKind::Unsupported, "use root 0")),
+                });
+                check.result().expect("what is not refused is right");
+                proved
+            });
+            assert!(proved.iter().all(|of_rank| of_rank.is_err() == is_refused), "{proved:?}");
+        }
     }
 
     #[test]
