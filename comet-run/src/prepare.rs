@@ -159,12 +159,23 @@ pub(crate) fn plan_each(
     let topologies = world::topologies(world, origin)?;
     let no_effect = admit(overrides, &selection.kernels, &topologies)?;
     let notes = [selection.notes, no_effect].concat();
+    let counts: Vec<usize> = topologies.iter().map(Topology::n_ranks).collect();
     let prepared = topologies.into_iter().map(|topology| {
-        let plan = plan(&selection.kernels, overrides, profile, &topology)?;
+        let mut plan = plan(&selection.kernels, overrides, profile, &topology)?;
+        leave_repeated_out(&mut plan, topology.n_ranks(), &counts);
         let (bind, n_cpus, notes) = (bind.clone(), origin.n_cpus(&bind), notes.clone());
         Ok(Prepared { topology, bind, n_cpus, plan, bases: selection.bases.clone(), notes })
     });
     prepared.collect()
+}
+
+/// Takes out of the `plan` for an odd number of ranks what runs on one rank less, where another run has as many,
+/// unless that is all.
+fn leave_repeated_out(plan: &mut Vec<KernelPlan>, n_ranks: usize, counts: &[usize]) {
+    let is_odd = n_ranks % 2 == 1 && counts.contains(&(n_ranks - 1));
+    if is_odd && !plan.iter().all(|kernel| kernel.info.is_of_halves) {
+        plan.retain(|kernel| !kernel.info.is_of_halves);
+    }
 }
 
 /// The axes with values from the command line.

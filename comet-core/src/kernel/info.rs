@@ -264,6 +264,8 @@ pub struct KernelInfo {
     /// The only number of ranks on which its cases run where there are as many, whatever is asked for:
     /// that of a pair in a window, which is one of all ranks of a case, or of one rank with a file. `None` for any number.
     pub n_ranks: Option<usize>,
+    /// True if messages go between two halves of the ranks, so that an odd number is one too many.
+    pub is_of_halves: bool,
     /// Evaluation of its points.
     pub evaluation: Evaluation,
     /// Id of the collective of which this kernel is the naive form (`comet/broadcast`).
@@ -323,6 +325,7 @@ impl KernelInfo {
             class: Class::PointToPoint,
             participants: Participants::Pair,
             n_ranks: None,
+            is_of_halves: false,
             evaluation: Evaluation::Plain,
             baseline_for: None,
             aliases: &[],

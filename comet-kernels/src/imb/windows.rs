@@ -22,7 +22,7 @@
 //! **Verified by**: other test data of each rank; contents of the buffers and of the answer; source
 //! and length of every message.
 //!
-//! **Caution**: of an odd number of ranks the last takes no part. All messages of a window are of one
+//! **Caution**: of an odd number of ranks the last takes no part, and is not counted. All messages of a window are of one
 //! buffer and go into one, as in IMB.
 
 use comet_core::kernel::prelude::*;
@@ -63,6 +63,7 @@ impl<const N: u64> Windows<N> {
         axes: &AXES,
         series: &Self::SERIES,
         timing: Timing::Pipelined,
+        is_of_halves: true,
         admits: Shape::admit,
         bytes_per_rank: |case, _| Shape::of(case).bytes().saturating_mul(N),
         has_layouts: true,

@@ -12,7 +12,7 @@ use super::Override;
 
 /// The ranks on which each case runs: groups of each number of ranks, by each number of groups. The
 /// word `max` is as many groups as there are ranks for. A kernel with a number of ranks of its own has
-/// no other. Datatypes come last, as they differ the slowest.
+/// no other, and one between two halves even numbers. Datatypes come last, as they differ the slowest.
 pub(super) fn of(
     info: &KernelInfo,
     overrides: &[Override],
@@ -28,6 +28,10 @@ pub(super) fn of(
     let (mut procs, groups) = (numbers(&PROCS, n_ranks as u64)?, numbers(&GROUPS, 1)?);
     if let Some(own) = info.n_ranks {
         procs = vec![own.min(n_ranks) as u64];
+    }
+    if info.is_of_halves {
+        procs.iter_mut().filter(|procs| **procs > 1).for_each(|procs| *procs -= *procs % 2);
+        procs.dedup();
     }
     let of_procs = |procs: u64| {
         let procs = usize::try_from(procs).unwrap_or(n_ranks);

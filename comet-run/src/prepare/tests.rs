@@ -56,6 +56,28 @@ fn cases_are_those_of_the_profile_and_of_the_options_the_first_axis_slowest() {
     check(4, &hops, Profile::Full, &[[1, 0], [2, 0]]);
 }
 
+/// Numbers of ranks of `Uniband` and `Bcast` of IMB.
+#[test]
+fn messages_between_two_halves_have_even_numbers_of_ranks() {
+    static HALVES: KernelInfo = KernelInfo { is_of_halves: true, axes: &[], ..CALL };
+    static CALL: KernelInfo = KernelInfo { axes: &[], ..KernelInfo::collective("test") };
+    let procs = [change("--axis procs", &PROCS, "2..max*2,max")];
+    let numbers = |plan: &KernelPlan, n_ranks| -> Vec<usize> {
+        plan.cases.iter().map(|case| case.arrangement().procs.unwrap_or(n_ranks)).collect()
+    };
+    for (n_ranks, of_halves, of_all) in
+        [(2, vec![2], vec![2]), (3, vec![2], vec![2, 3]), (7, vec![2, 4, 6], vec![2, 4, 7])]
+    {
+        let topology = Topology::hypercube(n_ranks);
+        let mut plans = plan(&[&HALVES, &CALL], &procs, Profile::Quick, &topology).unwrap();
+        assert_eq!(numbers(&plans[0], n_ranks), of_halves);
+        assert_eq!(numbers(&plans[1], n_ranks), of_all);
+        // In runs of their own those of three ranks are those of two.
+        leave_repeated_out(&mut plans, n_ranks, &[2, 3]);
+        assert_eq!(plans.len(), if n_ranks == 3 { 1 } else { 2 });
+    }
+}
+
 #[test]
 fn the_largest_value_of_an_axis_follows_the_ranks() {
     // Half of the ranks make pairs; the last pairs of a round robin meet in its last round.

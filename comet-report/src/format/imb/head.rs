@@ -10,7 +10,7 @@ use super::super::foreign::{Block, n_groups, procs};
 use super::{LENGTHS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
 use crate::suite::imb::{AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
-use crate::suite::{self, Suite};
+use crate::suite::{self, Numbers, Suite};
 
 /// The lines before the first table of `run`, in the layout of `version`.
 pub(super) fn start(run: &Run, version: &str) -> String {
@@ -186,6 +186,9 @@ pub(super) fn processes(block: &Block<'_>) -> String {
     let n_groups = n_groups(block.first);
     let active = n_groups * of_group;
     let world = block.run.map(|run| run.world.size as u64).or(own).unwrap_or(active);
+    // Between two halves IMB does not count the last of an odd number.
+    let is_of_halves = matches!(block.benchmark.numbers, Numbers::Windows(_));
+    let world = if is_of_halves { world - world % 2 } else { world };
     let others = match world.saturating_sub(active) {
         0 => String::new(),
         1 => "# ( 1 additional process waiting in MPI_Barrier)\n".into(),

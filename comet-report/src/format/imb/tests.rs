@@ -239,6 +239,17 @@ fn the_head_has_the_lines_of_the_real_program() {
     }
 }
 
+#[test]
+fn the_last_of_an_odd_number_of_ranks_does_not_wait_beside_two_halves() {
+    let mut records = records("imb");
+    let Record::Run(run) = &mut records[0] else { unreachable!() };
+    run.world.size = 5;
+    let text = render("imb", &records);
+    assert!(text.contains("# Benchmarking Uniband \n# #processes = 4 \n#--"), "{text}");
+    let waiting = "# Benchmarking Bcast \n# #processes = 2 \n# ( 3 additional processes waiting";
+    assert!(text.contains(waiting), "{text}");
+}
+
 /// The first point of `kernel` at `length_bytes`, left out with the reason `message`.
 fn refused(records: &[Record], kernel: &str, length_bytes: u64, message: &str) -> Record {
     let points = records.iter().filter_map(|record| match record {

@@ -20,6 +20,9 @@ impl Asked {
     ) -> Result<(), Stop> {
         let program = self.program.name;
         let all: Option<u64> = around.n_ranks.or_else(|| self.words.value("--ranks")?.parse().ok());
+        // Between two halves the last of an odd number has no part.
+        let is_of_halves = !self.has(|numbers| !matches!(numbers, Numbers::Windows(_)));
+        let all = all.map(|all| if is_of_halves && all > 1 { all - all % 2 } else { all });
         if let Some(map) = self.map {
             self.words.set("--map", map);
             if !around.is_launched && all.is_none() {
@@ -48,7 +51,7 @@ impl Asked {
             _ => (),
         }
         let min = self.n_ranks.unwrap_or(self.program.npmin);
-        let is_of_halves = !self.has(|numbers| !matches!(numbers, Numbers::Windows(_)));
+        let min = if is_of_halves { min.next_multiple_of(2) } else { min };
         if let Some(rows) = self.groups.take() {
             if has_pair && has_all && (min < PAIR || (min > PAIR && !self.program.is_one_job)) {
                 return Err(Stop::Wrong(format!(
@@ -60,15 +63,6 @@ impl Asked {
             self.words.axis(format!("procs={procs}"));
             self.words.axis("groups=max".into());
             self.words.label(format!("{ROWS_LABEL}={rows}"));
-        } else if let Some(all) = all.filter(|all| is_of_halves && all % 2 == 1 && *all > 1) {
-            // The last rank is in no pair.
-            let (min, most) = (min.next_multiple_of(2).min(all - 1), all - 1);
-            let procs =
-                if min < most { format!("{min}..{most}*2,{most}") } else { most.to_string() };
-            match is_one_job {
-                true => self.words.axis(format!("procs={procs}")),
-                false => self.words.replace("--ranks", procs),
-            }
         } else if has_all && !mixed && is_below(min) {
             match all {
                 _ if is_one_job => {

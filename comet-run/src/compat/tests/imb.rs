@@ -400,9 +400,9 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
         ("IMB-MPI1 PingPong -multi 0", Some(8), Some("procs=2")),
         ("IMB-MPI1 Bcast -multi 1 -sync off", Some(8), Some("procs=2..max*2,max")),
         // Two halves of the ranks are as long as each other.
-        ("IMB-MPI1 Uniband Biband", Some(3), Some("procs=2")),
-        ("IMB-MPI1 Biband", Some(7), Some("procs=2..6*2,6")),
-        ("IMB-MPI1 Biband -npmin 3", Some(7), Some("procs=4..6*2,6")),
+        ("IMB-MPI1 Uniband Biband", Some(3), None),
+        ("IMB-MPI1 Biband", Some(7), Some("procs=2..max*2,max")),
+        ("IMB-MPI1 Biband -npmin 3", Some(8), Some("procs=4..max*2,max")),
         ("IMB-MPI1 Biband Bcast", Some(7), Some("procs=2..max*2,max")),
     ] {
         let Translation { words, notes } = translate(line, n_ranks).unwrap();
