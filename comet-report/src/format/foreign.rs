@@ -120,7 +120,7 @@ impl<L: Layout> Blocks<L> {
         match record {
             Record::Run(run) => {
                 (self.run, self.open, self.last_reason) = (Some(run.clone()), None, None);
-                self.layout.close() + &self.layout.start(run)
+                self.layout.close() + &self.layout.start(run) + medium(run)
             }
             Record::Point(point) => self.point(point),
             Record::End(end) if end.status != EndStatus::Complete => {
@@ -173,6 +173,15 @@ impl<L: Layout> Blocks<L> {
             });
         }
         text
+    }
+}
+
+/// A line that tells messages of `run` from those of an MPI, which the suites measure, where they are none.
+fn medium(run: &Run) -> &'static str {
+    match run.transport.backend.as_deref() {
+        Some("shm") => "# note: messages in shared memory, without an MPI\n",
+        Some("sim") => "# note: messages of a simulated machine, without an MPI\n",
+        _ => "",
     }
 }
 
