@@ -246,6 +246,12 @@ pub(crate) const GRAPH_TIME: &str = "Time took to create topology graph:";
 pub(crate) const SIDES: &str = "Dimensions size = ";
 
 impl Benchmark {
+    /// The line that a program of OSU prints first, also of its version.
+    pub fn first_line(&self) -> String {
+        let model = if self.numbers.is_remote() { "" } else { "MPI " };
+        format!("# OSU {model}{} v7.4\n", self.title)
+    }
+
     /// True if its messages are vectors of elements, or one element.
     pub fn has_elements(&self) -> bool {
         self.numbers == Reduction || OF_ELEMENTS.contains(&self.name)

@@ -192,8 +192,9 @@ impl Asked<'_> {
             "-m" => self.lengths(value)?,
             "-v" => {
                 let version = env!("CARGO_PKG_VERSION");
-                let text = format!("comet-run {version}, in the layout of OSU 7.4\n");
-                return Err(Stop::Help(text));
+                let title = SUITE.find(program).map_or(String::new(), Benchmark::first_line);
+                let ours = format!("# note: comet-run {version}, in the layout of OSU 7.4\n");
+                return Err(Stop::Help(title + &ours));
             }
             "-i" => self.n_operations = Some(count(program, name, value)?),
             "-x" if value == "0" => self.words.set("--warm-up", 0),
@@ -433,12 +434,13 @@ impl Asked<'_> {
     fn lengths(&mut self, value: &str) -> Result<(), Stop> {
         let (min, max) = match value.split_once(':') {
             Some((min, "")) => (min.parse().ok(), Some(self.max)),
+            Some(("", max)) => (Some(self.min), max.parse().ok()),
             Some((min, max)) => (min.parse().ok(), max.parse().ok()),
             None => (Some(self.min), value.parse().ok()),
         };
         let lengths = min.zip(max).filter(|(min, max)| min <= max);
         let expected =
-            "lengths are MAX, MIN: or MIN:MAX in bytes, MIN not above MAX (write 1:4194304)";
+            "lengths are MAX, :MAX, MIN: or MIN:MAX in bytes, MIN not above MAX (write 1:4194304)";
         (self.min, self.max) = lengths.ok_or_else(|| wrong(self.program, "-m", value, expected))?;
         Ok(())
     }

@@ -71,7 +71,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
         ("osu_latency -i 0", "osu_latency: '0' for -i: it is a number above 0 (write 1 or more)"),
         (
             "osu_latency -m 9:8",
-            "osu_latency: '9:8' for -m: lengths are MAX, MIN: or MIN:MAX in bytes, MIN not \
+            "osu_latency: '9:8' for -m: lengths are MAX, :MAX, MIN: or MIN:MAX in bytes, MIN not \
              above MAX (write 1:4194304)",
         ),
         (
