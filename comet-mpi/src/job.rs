@@ -258,6 +258,11 @@ impl Job {
         self.n_ranks
     }
 
+    /// Number of ranks of the job on this host.
+    pub fn n_ranks_here(&self) -> usize {
+        self.n_ranks_here
+    }
+
     /// Description of the library for the record, units in the names.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (version, subversion) = environment::version();

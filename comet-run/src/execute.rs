@@ -103,7 +103,9 @@ impl<'a> Bench<'a> {
     /// The ranks of a run, whose cases take as long as the settings allow.
     pub(crate) fn ranks(&self, topology: Topology, bind: Binding) -> Launch {
         let case = Duration::from_nanos(self.settings.case_budget_ns + self.settings.pause_ns);
-        let watchdog = world::watchdog(self.world, topology.n_ranks(), case);
+        let n_ranks = topology.n_ranks();
+        let n_on_cpu = self.job.n_ranks_on_cpu(n_ranks, &bind);
+        let watchdog = world::watchdog(self.world, n_ranks, case, n_on_cpu);
         Launch { topology, bind, watchdog }
     }
 

@@ -148,13 +148,21 @@ pub(crate) fn topologies(world: &WorldArgs, origin: &Origin) -> anyhow::Result<V
     }
 }
 
-/// Longest wait of one of `n_ranks` ranks where a case takes as long as `case`; `None` for any time.
+/// Longest wait of one of `n_ranks` ranks where a case takes as long as `case` and so many ranks take turns on a
+/// CPU; `None` for any time.
 ///
 /// `case` holds the pause before it.
-pub(crate) fn watchdog(world: &WorldArgs, n_ranks: usize, case: Duration) -> Option<Duration> {
-    let ranks = PATIENCE_PER_RANK * u32::try_from(n_ranks).unwrap_or(u32::MAX);
+pub(crate) fn watchdog(
+    world: &WorldArgs,
+    n_ranks: usize,
+    case: Duration,
+    n_on_cpu: usize,
+) -> Option<Duration> {
+    let [n_ranks, n_on_cpu] = [n_ranks, n_on_cpu].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+    let ranks = PATIENCE_PER_RANK * n_ranks;
     // Ranks without a part in a case wait until the others have measured it.
-    let by_default = || PATIENCE.saturating_add(case).saturating_add(ranks);
+    let on_own_cpu = || PATIENCE.saturating_add(case).saturating_add(ranks);
+    let by_default = || on_own_cpu().saturating_mul(n_on_cpu);
     Some(world.watchdog.unwrap_or_else(by_default)).filter(|time| !time.is_zero())
 }
 
@@ -376,6 +384,17 @@ mod tests {
         let note = enlargement(300, &simulated("ipsc860")).unwrap();
         assert_eq!(note, "note: ipsc860-fit had 128 ranks at most, 300 are simulated");
         assert_eq!(enlargement(128, &simulated("ipsc860")), None);
+    }
+
+    #[test]
+    fn ranks_that_take_turns_on_a_cpu_may_wait_longer_unless_the_user_says_how_long() {
+        let limit = |options, n_on_cpu| {
+            let case = Duration::from_secs(1);
+            watchdog(&world_of(options), 4, case, n_on_cpu).map(|limit| limit.as_millis())
+        };
+        assert_eq!([1, 2].map(|n| limit("", n)), [Some(11_200), Some(22_400)]);
+        assert_eq!(limit("--watchdog 3s", 2), Some(3000));
+        assert_eq!(limit("--watchdog 0", 2), None);
     }
 
     #[test]

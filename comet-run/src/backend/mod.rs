@@ -90,6 +90,12 @@ pub(crate) trait Job {
         true
     }
 
+    /// Most ranks that take turns on a CPU of this host, of `n_ranks` that are bound by `bind`.
+    fn n_ranks_on_cpu(&self, n_ranks: usize, bind: &Binding) -> usize {
+        let _ = (n_ranks, bind);
+        1
+    }
+
     /// The `code` of the first process, on every process that joined.
     fn agree(&self, code: u8) -> u8 {
         code

@@ -11,6 +11,7 @@ use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel}
 use super::sweep::sweep;
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
+use crate::cli::values::Binding;
 use crate::exit;
 use crate::launcher::Launcher;
 use crate::results;
@@ -49,7 +50,7 @@ impl Backend for Mpi {
         let n_ranks = number.map_or(1, |(_, n_ranks)| n_ranks);
         let config = JoinConfig::new(conclude_failure)
             .with_level(level)
-            .with_watchdog(world::watchdog(world, n_ranks, Duration::ZERO))
+            .with_watchdog(world::watchdog(world, n_ranks, Duration::ZERO, 1))
             .with_number(number)
             .with_sweep(sweep);
         let job = comet_mpi::join(&config).map_err(|error| {
@@ -79,6 +80,11 @@ impl Job for comet_mpi::Job {
 
     fn is_on_one_host(&self) -> bool {
         self.is_one_node()
+    }
+
+    /// The CPUs on which this process may run can be its own alone.
+    fn n_ranks_on_cpu(&self, _: usize, _: &Binding) -> usize {
+        self.n_ranks_here().div_ceil(n_online_cpus().max(1))
     }
 
     fn agree(&self, code: u8) -> u8 {
@@ -111,6 +117,12 @@ impl Job for comet_mpi::Job {
         }
         Ok(conclude(&Ok(code)))
     }
+}
+
+/// Number of CPUs of this host; 0 where the system does not tell.
+fn n_online_cpus() -> usize {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    text.lines().filter(|line| line.starts_with("cpu")).count().saturating_sub(1)
 }
 
 /// Reports a failure that this rank noticed, and puts an end under the results. A rank that gives up

@@ -41,6 +41,10 @@ impl Backend for SharedMemory {
 struct Forked;
 
 impl Job for Forked {
+    fn n_ranks_on_cpu(&self, n_ranks: usize, bind: &Binding) -> usize {
+        n_ranks.div_ceil(bind.n_cpus(comet_shm::usable_cpus()).max(1))
+    }
+
     fn describe(&self, launch: &Launch) -> Vec<(&'static str, String)> {
         let n_cpus = launch.bind.n_cpus(comet_shm::usable_cpus());
         comet_shm::describe(launch.topology.n_ranks(), n_cpus)

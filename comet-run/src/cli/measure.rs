@@ -108,7 +108,7 @@ pub(crate) struct WorldArgs {
     /// CPUs of the ranks: core (one each, round robin), none, or a list like 0,2,4..7 [default: core; the launcher's binding under mpirun or srun]
     #[arg(long, value_name = "WHERE", value_parser = parse_binding, hide_short_help = true)]
     pub(crate) bind: Option<Binding>,
-    /// Abort if a rank blocks in one call for longer than this; 0 disables [default: 10s + --time + 50ms per rank]
+    /// Abort if a rank blocks in one call for longer than this; 0 disables [default: 10s + --time + 50ms per rank, as many times as ranks take turns on a CPU]
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) watchdog: Option<Duration>,
 }
