@@ -95,6 +95,51 @@ fn built_in_files_are_listed_and_shown() {
     folder.run("suite plan mine.toml -t sim -n 4").success().prints("matrix/transpose");
 }
 
+/// Statements whose numbers no suite file has are named by their lines, and nothing is written.
+#[test]
+fn a_suite_is_imported_only_if_it_can_be_read_again() {
+    let loops = |of: &str| {
+        format!(
+            "for n = {of} do\n  measure comm(4) : Bcast(n, MPI_CHAR, 0)\nod\nmeasure comm(8) : Barrier()\n"
+        )
+    };
+    let suite = |keys: &str| {
+        format!("@MEASUREMENTS\nbcast {{ Type = 17; }}\nlate {{ Type = 17; {keys} }}\n")
+    };
+    let folder = Folder::new();
+    for (name, text, start) in [
+        (
+            "a.ski",
+            loops("0 to 1MB step 4"),
+            "a.ski:2: length_bytes: '0..1048576+4' has more than 10000 values",
+        ),
+        (
+            "a.ski",
+            "measure comm(4) : Bcast(0/0, MPI_CHAR, 0)\n".to_owned(),
+            "a.ski:1: length_bytes: 'NaN'",
+        ),
+        (
+            "a.ski",
+            format!(
+                "set_min_repetitions(4)\nset_max_relative_standard_error(9000000000)\n{}",
+                loops("1 to 8")
+            ),
+            "a.ski:2: invalid value '900000000000' for error",
+        ),
+        ("a.skm", suite("Min_Repetition = -0.0;"), "a.skm:3: invalid value '-0.."),
+        ("a.skm", suite("") + "@MEMORY much\n", "a.skm:4: invalid value 'muchKi' for mem"),
+    ] {
+        folder.write(name, &text);
+        let stderr = folder.run(&format!("suite import {name} -o a.toml")).code(2).stderr;
+        let error = stderr.lines().last().unwrap_or_default();
+        assert!(error.starts_with(&format!("error: {start}")), "{stderr}");
+        assert!(!folder.names().contains(&"a.toml".to_owned()));
+    }
+    folder.write("a.ski", &loops("1 to 8"));
+    folder.run("suite import a.ski -o a.toml").success();
+    folder.run("suite plan a.toml -t sim -n 8").success();
+}
+
 const CYCLING: &str = "\
 set_skampi_buffer(64kb)
 measure comm(4) : Bcast(8, MPI_INT, 0)

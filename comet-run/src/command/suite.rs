@@ -109,10 +109,11 @@ fn import(args: &SuiteImportArgs) -> anyhow::Result<u8> {
     let imported = suite::import::import(&args.file)?;
     imported.notes.iter().for_each(|note| terminal::note(&format!("note: {note}")));
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
+    let text = imported.suite_file(&stem)?;
     if !files::is_stdout(&args.out) {
         create_new(&args.out)?;
     }
-    files::write(&args.out, imported.toml(&stem).as_bytes())?;
+    files::write(&args.out, text.as_bytes())?;
     let measurements = count(imported.n_entries(), "measurement");
     let notes = count(imported.notes.len(), "note");
     terminal::note(&format!("note: {measurements} translated, with {notes}"));

@@ -133,8 +133,13 @@ struct Reader {
 
 /// The suite in the file or built-in file `name`, each entry with the user's `flags` of `run` behind.
 pub(crate) fn read(name: &str, flags: &[OsString]) -> anyhow::Result<Suite> {
+    read_opened(name, open(name, Path::new(""))?, flags)
+}
+
+/// The suite in an `opened` file, as [`read`] reads that of this name.
+fn read_opened(name: &str, opened: Opened, flags: &[OsString]) -> anyhow::Result<Suite> {
     let mut reader = Reader { keys: Keys::new(), open: Vec::new(), raw: Vec::new() };
-    let (head, limit) = reader.read(open(name, Path::new(""))?, &Layer::default())?;
+    let (head, limit) = reader.read(opened, &Layer::default())?;
     let word = |key: &str| head.get(key).map(Item::word);
     let stem = || Path::new(name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let suite = word("name").or_else(stem).unwrap_or_else(|| name.to_owned());
@@ -183,7 +188,7 @@ impl Reader {
     /// time of all entries.
     fn read(
         &mut self,
-        (file, folder, text): (String, PathBuf, String),
+        (file, folder, text): Opened,
         above: &Layer,
     ) -> anyhow::Result<(Table, Option<Item>)> {
         let mut tables = table::read(&file, &text)?;
@@ -396,8 +401,11 @@ fn file_name(name: &str, folder: &Path) -> String {
     }
 }
 
-/// The file `name` in `folder`: as its user calls it, its folder, and its text.
-fn open(name: &str, folder: &Path) -> anyhow::Result<(String, PathBuf, String)> {
+/// A file as its user calls it, its folder, and its text.
+type Opened = (String, PathBuf, String);
+
+/// The file `name` in `folder`.
+fn open(name: &str, folder: &Path) -> anyhow::Result<Opened> {
     let file = file_name(name, folder);
     if let Some(built_in) = name.strip_prefix(BUILT_IN) {
         return Ok((file, PathBuf::new(), builtin::text(built_in)?.to_owned()));

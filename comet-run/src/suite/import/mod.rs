@@ -6,12 +6,17 @@ mod functions;
 mod ski;
 mod skm;
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use comet_core::driver::StopRule;
 
+use crate::backend;
+use crate::cli::values::RankCounts;
 use crate::exit;
+use crate::prepare;
 
 /// A suite file in the making.
 #[derive(Debug, Default)]
@@ -19,10 +24,12 @@ pub(crate) struct Imported {
     /// Labels of `[machine]`.
     labels: Vec<(String, String)>,
     /// Keys of `[defaults]` beside the rules.
-    defaults: Vec<(String, String)>,
+    defaults: Vec<(&'static str, String)>,
     /// Keys of `[stop]`.
     stop: Vec<(&'static str, String)>,
     entries: Vec<Translated>,
+    /// File and line of the statements that became keys above the entries.
+    places: BTreeMap<&'static str, String>,
     /// Parts without an equal, each with its file and line.
     pub(crate) notes: Vec<String>,
 }
@@ -30,6 +37,8 @@ pub(crate) struct Imported {
 /// An entry in the making.
 #[derive(Debug)]
 struct Translated {
+    /// File and line of its statement.
+    place: String,
     id: String,
     kernel: String,
     keys: Vec<(&'static str, String)>,
@@ -84,8 +93,33 @@ impl Imported {
         self.entries.len()
     }
 
+    /// The text of a suite file that is called `name`, and that `suite plan` reads.
+    ///
+    /// # Errors
+    /// One sentence with the statement that became what the reader of suite files refuses on any number of
+    /// ranks.
+    pub(crate) fn suite_file(&self, name: &str) -> anyhow::Result<String> {
+        let text = self.toml(name);
+        let Err(error) = require_readable(&text) else { return Ok(text) };
+        let error = format!("{error:#}");
+        let of_line = error.strip_prefix(':').and_then(|rest| rest.split_once(": "));
+        let of_statement = |(line, reason): (&str, &str)| {
+            let place = self.place(text.lines().take(line.parse().ok()?))?;
+            Some(format!("{place}: {reason}"))
+        };
+        Err(exit::usage(of_line.and_then(of_statement).unwrap_or(error)))
+    }
+
+    /// File and line of the statement that became the last of these `lines` of the suite file.
+    fn place<'a>(&self, lines: impl Iterator<Item = &'a str> + Clone) -> Option<&String> {
+        let n_entries = lines.clone().filter(|line| *line == ENTRY).count();
+        let of_entry = n_entries.checked_sub(1).and_then(|index| self.entries.get(index));
+        let key = lines.last()?.split(' ').next()?;
+        of_entry.map(|entry| &entry.place).or(self.places.get(key))
+    }
+
     /// The text of a suite file that is called `name`.
-    pub(crate) fn toml(&self, name: &str) -> String {
+    fn toml(&self, name: &str) -> String {
         let mut text = format!("format = 1\nname = {}\n", toml::Value::from(name));
         let mut table = |title: &str, keys: &mut dyn Iterator<Item = (&str, &str)>| {
             let mut keys = keys.peekable();
@@ -98,16 +132,41 @@ impl Imported {
             }
         };
         table("[machine]", &mut self.labels.iter().map(|(key, value)| (&**key, &**value)));
-        let defaults = self.defaults.iter().map(|(key, value)| (&**key, &**value));
+        let defaults = self.defaults.iter().map(|(key, value)| (*key, &**value));
         table("[defaults]", &mut [("rules", "skampi")].into_iter().chain(defaults));
         table("[stop]", &mut self.stop.iter().map(|(key, value)| (*key, &**value)));
         for entry in &self.entries {
             let keys = entry.keys.iter().map(|(key, value)| (*key, &**value));
             let head = [("id", &*entry.id), ("kernel", &*entry.kernel)];
-            table("[[measure]]", &mut head.into_iter().chain(keys));
+            table(ENTRY, &mut head.into_iter().chain(keys));
         }
         text
     }
+}
+
+/// Head of an entry.
+const ENTRY: &str = "[[measure]]";
+/// Numbers of ranks, for one of which an entry has a plan.
+const RANKS: [usize; 4] = [4, 16, 128, 1024];
+
+/// Reads and plans `text`, a suite file without a name, on simulated ranks.
+fn require_readable(text: &str) -> anyhow::Result<()> {
+    let flags = ["-t", "sim"].map(OsString::from);
+    let suite = super::read_opened("", (String::new(), PathBuf::new(), text.to_owned()), &flags)?;
+    for mut entry in suite.entries {
+        let mut planned = Ok(());
+        for n_ranks in RANKS {
+            let args = &mut entry.args.plan;
+            args.world.ranks = Some(RankCounts(vec![n_ranks]));
+            let origin = backend::find(&args.world, None)?.origin(&args.world, None)?;
+            planned = prepare::prepare(args, &origin).map(drop);
+            if planned.is_ok() {
+                break;
+            }
+        }
+        planned.map_err(|error| entry.explain(&error))?;
+    }
+    Ok(())
 }
 
 /// Ends of the names of parameter files; SKaMPI reads `.skampi` by default.

@@ -152,7 +152,7 @@ impl Reader {
                     Some(Ok(Value::Counts(Counts::One(number)))) => Some(*number),
                     _ => None,
                 };
-                if !self.set(word, number) {
+                if !self.set(word, number, line) {
                     self.note(line, format_args!("{word}, which the rules decide or nothing does"));
                 }
             }
@@ -164,9 +164,10 @@ impl Reader {
         Ok(())
     }
 
-    /// Takes in what the function `word` sets, to the first of its arguments; `false` for another function.
-    fn set(&mut self, word: &str, number: Option<f64>) -> bool {
-        let place = match (word, number) {
+    /// Takes in what the function `word` in `line` sets, to the first of its arguments; `false` for another
+    /// function.
+    fn set(&mut self, word: &str, number: Option<f64>, line: usize) -> bool {
+        let (key, bound) = match (word, number) {
             ("switch_buffer_cycling_on" | "switch_buffer_cycling_off", _) => {
                 self.is_cycling = word.ends_with("on");
                 return true;
@@ -178,12 +179,15 @@ impl Reader {
                 }
                 return is_size;
             }
-            ("set_min_repetitions", Some(_)) => &mut self.bounds.samples[0],
-            ("set_max_repetitions", Some(_)) => &mut self.bounds.samples[1],
-            ("set_max_relative_standard_error", Some(_)) => &mut self.bounds.error,
+            ("set_min_repetitions", Some(_)) => ("samples", &mut self.bounds.samples[0]),
+            ("set_max_repetitions", Some(_)) => ("samples", &mut self.bounds.samples[1]),
+            ("set_max_relative_standard_error", Some(_)) => ("error", &mut self.bounds.error),
             _ => return false,
         };
-        *place = number;
+        *bound = number;
+        if self.first_bounds.is_none() {
+            self.imported.places.insert(key, format!("{}:{line}", self.file));
+        }
         true
     }
 
@@ -274,7 +278,8 @@ impl Reader {
                     keys.extend(self.bounds.keys("standard_error"));
                 }
                 let id = self.measurement.clone().unwrap_or(name);
-                self.imported.push(Translated { id, kernel: function.info.id(), keys });
+                let (place, kernel) = (format!("{}:{line}", self.file), function.info.id());
+                self.imported.push(Translated { place, id, kernel, keys });
                 if function.is_of_pair() {
                     self.note(line, "a pair of ranks, which is rank 0 and a neighbour here");
                 }

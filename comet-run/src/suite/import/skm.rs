@@ -108,12 +108,16 @@ fn preamble(
         return;
     }
     let number = key.get(..8).filter(|start| start.eq_ignore_ascii_case("BASETYPE"));
+    let mut default = |key, value| {
+        imported.places.insert(key, format!("{file}:{line}"));
+        imported.defaults.push((key, value));
+    };
     match key {
         "MEASUREMENTS" => (),
         "POSTPROC" if value == "no" => (),
         key if number.is_some() => base_types.push((key[8..].to_owned(), value.to_owned())),
-        "MEMORY" => imported.defaults.push(("mem".into(), format!("{value}Ki"))),
-        "CACHEWARMUP" => imported.defaults.push(("warm_up".into(), value.to_owned())),
+        "MEMORY" => default("mem", format!("{value}Ki")),
+        "CACHEWARMUP" => default("warm_up", value.to_owned()),
         _ => {
             let reason = reason(&format!("@{key}"), "no key of a suite file is it");
             imported.note(file, line, format_args!("@{key} {value} is not translated: {reason}"));
@@ -222,7 +226,8 @@ impl Suite {
                 );
             }
         }
-        imported.push(Translated { id: self.id, kernel: function.info.id(), keys });
+        let (place, kernel) = (format!("{file}:{}", self.line), function.info.id());
+        imported.push(Translated { place, id: self.id, kernel, keys });
     }
 
     /// The number of which all values are multiples, if it is not 1.

@@ -16,7 +16,7 @@ fn imported(name: &str, text: &str) -> (Imported, Vec<String>) {
     std::fs::write(folder.join("more.inc"), MORE).unwrap();
     let found = import(&path).unwrap();
     let own: PathBuf = folder.join("own.toml");
-    std::fs::write(&own, found.toml("own")).unwrap();
+    std::fs::write(&own, found.suite_file("own").unwrap()).unwrap();
     let flags: Vec<OsString> = ["-t", "sim", "-n", "4"].map(Into::into).into();
     let suite = crate::suite::read(&own.display().to_string(), &flags).unwrap();
     let entries = suite.entries.iter().map(|entry| {
@@ -381,10 +381,7 @@ fn a_parameter_file_becomes_entries() {
         ]
     );
     assert_eq!(found.labels, [("machine".into(), "Cray T3E".into())]);
-    assert_eq!(
-        found.defaults,
-        [("mem", "4096Ki"), ("warm_up", "5")].map(|(k, v)| (k.into(), v.into()))
-    );
+    assert_eq!(found.defaults, [("mem", "4096Ki"), ("warm_up", "5")].map(|(k, v)| (k, v.into())));
     let of_first = &found.entries[0].keys;
     for (key, value) in [("samples", "8..40"), ("standard_error", "5")] {
         assert!(of_first.contains(&(key, value.into())), "{of_first:?}");
