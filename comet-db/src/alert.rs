@@ -296,6 +296,21 @@ mod tests {
     }
 
     #[test]
+    fn imports_without_a_start_raise_no_alert() {
+        let folder = Folder::on_engine();
+        let mut database = nights(&folder, &[100.0; 12]);
+        for number in 12..18 {
+            let text = String::from_utf8(night(number, 80.0)).unwrap();
+            let start = format!("2026-01-{:02}T00:00:00.000Z", number + 1);
+            let bytes = text.replacen(&start, "", 1).into_bytes();
+            database.add(Arrival { bytes: &bytes, limits: Limits::OWN, token: None }).unwrap();
+        }
+        let runs = database.index().runs(&Filter::default(), None, 100).unwrap().runs;
+        assert_eq!(runs.iter().filter(|(run, _)| run.start() == "unknown").count(), 6);
+        assert_eq!(alerts(database.index()).unwrap(), []);
+    }
+
+    #[test]
     fn names_of_a_machine_that_differ_in_case_raise_one_alert() {
         let folder = Folder::on_engine();
         let mut database = Database::open(folder.path()).unwrap();

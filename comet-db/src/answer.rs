@@ -14,7 +14,7 @@ pub fn run(run: &RunRow, machine: &MachineRow, labels: &[LabelRow]) -> Value {
         "id": run.id.to_string(),
         "file": run.blob.to_string(),
         "run_id": run.uuid,
-        "started_at": time_text(run.started_ms),
+        "started_at": run.is_dated.then(|| time_text(run.started_ms)),
         "machine": machine.name,
         "machine_id": machine.id.to_string(),
         "cpu": machine.cpu,

@@ -110,8 +110,9 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
     let facts = run.run.as_deref().expect("runs without facts are left out");
     check(facts, &run)?;
     let id = Id::of("run", &[&blob.to_string(), &place.to_string()]);
-    // An import that does not know its start stands where it was made.
-    let of_id = || facts.started_at.is_empty().then(|| id_ms(&facts.run_id))?;
+    // In lists an import that does not know its start stands where it was made.
+    let is_dated = !facts.started_at.is_empty();
+    let of_id = || if is_dated { None } else { id_ms(&facts.run_id) };
     let started_ms = time_ms(&facts.started_at).or_else(of_id).ok_or_else(|| {
         let found = short(&facts.started_at, MAX_TITLE);
         Error::invalid(
@@ -151,6 +152,7 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
         submitter: card.submitter.clone(),
         state: card.state,
         subject: id,
+        is_dated,
     };
     let labels = facts.labels.iter().map(|(name, value)| LabelRow {
         run: id,
@@ -173,12 +175,13 @@ fn rows_of(blob: BlobId, place: i64, run: RunRecords, card: &Card) -> Result<Run
 }
 
 /// The subject of `run`, which has these points: what it measured, and where. One that is not complete, or has
-/// no numbers, is a subject of its own.
+/// no numbers or no start, is a subject of its own.
 fn subject(run: &RunRow, points: &[PointRow]) -> Id {
     let numbered = points.iter().filter(|point| point.n.is_some());
     let numbers: BTreeSet<_> =
         numbered.map(|of| (of.series, of.x, of.procs, &of.setting)).collect();
-    if numbers.is_empty() || run.ending != Some(Name(EndStatus::Complete).to_string()) {
+    let has_number = run.is_dated && !numbers.is_empty();
+    if !has_number || run.ending != Some(Name(EndStatus::Complete).to_string()) {
         return run.id;
     }
     let Kind { mpi, network, .. } = Kind::of(run, "");

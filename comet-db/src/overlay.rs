@@ -242,7 +242,7 @@ fn names(runs: &[Of]) -> Vec<String> {
     let traits: [fn(&Of) -> String; 6] = [
         |(_, machine)| machine.name.clone(),
         |(run, _)| run.mpi.clone().or_else(|| run.backend.clone()).unwrap_or_default(),
-        |(run, _)| crate::card::time_text(run.started_ms)[..10].to_owned(),
+        |(run, _)| run.start().split(' ').take(1).collect(),
         |(run, _)| run.title.clone(),
         |(run, _)| format!("{} ranks", run.ranks),
         |(run, _)| run.id.to_string(),

@@ -4,6 +4,7 @@ use crate::Error;
 use crate::card::{Card, State};
 use crate::id::{BlobId, Id};
 use crate::store::{Row, Value};
+use crate::trend::minute;
 
 /// A kind of row: the name of its table, the columns, and the values in their order.
 pub(crate) trait Table: Sized {
@@ -58,7 +59,7 @@ pub struct RunRow {
     pub place: i64,
     /// Id that the run gave itself.
     pub uuid: String,
-    /// Start, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970; of an import without one its own time, by which lists are sorted.
     pub started_ms: i64,
     /// The machine.
     pub machine: Id,
@@ -99,9 +100,16 @@ pub struct RunRow {
     /// Subject: the machine, the MPI library without its version, the network, the ranks and the numbers.
     /// A later run of the same subject supersedes this one.
     pub subject: Id,
+    /// True if its start is known, without which it is in no history.
+    pub is_dated: bool,
 }
 
 impl RunRow {
+    /// Its start to the minute, or `unknown`.
+    pub fn start(&self) -> String {
+        if self.is_dated { minute(self.started_ms) } else { "unknown".into() }
+    }
+
     /// The card of its blob.
     pub(crate) fn card(self) -> Card {
         Card { received_ms: self.received_ms, submitter: self.submitter, state: self.state }
@@ -125,7 +133,7 @@ impl Table for RunRow {
         "ranks",
         "nodes",
         "fingerprint",
-        "ending",
+        "end_status",
         "verdict",
         "n_ok",
         "n_skipped",
@@ -135,6 +143,7 @@ impl Table for RunRow {
         "submitter",
         "state",
         "subject_id",
+        "is_dated",
     ];
 
     fn values(&self) -> Vec<Value<'_>> {
@@ -163,6 +172,7 @@ impl Table for RunRow {
             (&self.submitter).into(),
             self.state.name().into(),
             self.subject.into(),
+            i64::from(self.is_dated).into(),
         ]
     }
 
@@ -192,6 +202,7 @@ impl Table for RunRow {
             submitter: row.text()?,
             state: row.state()?,
             subject: row.id()?,
+            is_dated: row.int()? != 0,
         })
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A run counts as the median of its launches, because what changes from launch to launch is in no
 //! interval of a single one. Runs whose ranks 0 and 1 exchange a cache line at another speed than most of the latest
-//! ones are left out, as [`comet_report::compare`] does: they are another number. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
+//! ones are left out, as [`comet_report::compare`] does: they are another number. So are imports whose start is
+//! unknown, as the time of an import is no evidence. Steps are those of [`comet_stats::steps`] in the logarithms of the whole history,
 //! of which a part may be shown; marks explain them.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +70,8 @@ pub struct Trend {
     n_in_levels: usize,
     /// Number of runs that are left out, because a cache line took another time.
     pub n_elsewhere: usize,
+    /// Number of runs that are left out, because their start is unknown.
+    pub n_undated: usize,
     /// Marks of its machine, by their times.
     pub marks: Vec<MarkRow>,
 }
@@ -114,7 +117,7 @@ impl Trend {
     /// began since the first of two times in milliseconds since 1970, and before the second. A run in several
     /// files counts once.
     pub fn of(
-        history: Vec<(RunRow, PointRow)>,
+        mut history: Vec<(RunRow, PointRow)>,
         marks: Vec<MarkRow>,
         [since_ms, until_ms]: [Option<i64>; 2],
     ) -> Self {
@@ -125,6 +128,7 @@ impl Trend {
             let n_launches = launches.len();
             Some(Look { run, ns, interval_ns, n_launches, line_ns: point.line_ns })
         };
+        let n_undated = history.extract_if(.., |(run, _)| !run.is_dated).count();
         let mut looks: Vec<Look> = history.into_iter().filter_map(look).collect();
         once(&mut looks, |look| (&look.run.uuid, look.run.received_ms, look.run.id));
         let n_elsewhere = at_one_place(&mut looks, |look| look.line_ns);
@@ -132,7 +136,8 @@ impl Trend {
         let n_before = |ms| looks.partition_point(|look| look.run.started_ms < ms);
         let [from, to] = [since_ms.map_or(0, n_before), until_ms.map_or(looks.len(), n_before)];
         let Levels { steps, n_values: n_in_levels } = levels_of(&times);
-        Self { shown: from..to.max(from), steps, n_in_levels, n_elsewhere, looks, marks }
+        let shown = from..to.max(from);
+        Self { shown, steps, n_in_levels, n_elsewhere, n_undated, looks, marks }
     }
 
     /// The mark that explains `step`, if there is one.
@@ -245,11 +250,13 @@ impl Trend {
                        changes.";
         let bars = points.iter().any(|point| point.interval.is_some());
         let bars = bars.then(|| "Bars are 95 % intervals.".to_owned());
-        let elsewhere = (self.n_elsewhere > 0).then(|| {
-            let n = self.n_elsewhere;
-            format!("Runs left out, because a cache line took another time: {n}.")
-        });
-        let notes = bars.into_iter().chain(elsewhere).collect();
+        let left_out = [
+            ("a cache line took another time", self.n_elsewhere),
+            ("their start is unknown", self.n_undated),
+        ];
+        let left_out = left_out.into_iter().filter(|(_, n)| *n > 0);
+        let left_out = left_out.map(|(why, n)| format!("Runs left out, because {why}: {n}."));
+        let notes = bars.into_iter().chain(left_out).collect();
         let chart = Chart { x, y, series, marks, residuals: Vec::new() };
         let (id, title, caption) = ("trend".into(), title.into(), caption.into());
         Figure { id, number: None, title, caption, notes, body: Body::Chart(chart) }
@@ -435,6 +442,16 @@ mod tests {
         assert_eq!((trend.steps.len(), trend.n_elsewhere, trend.looks.len()), (0, 9, 9));
         let notes = trend.figure("echo").notes;
         assert_eq!(notes, ["Runs left out, because a cache line took another time: 9."]);
+    }
+
+    #[test]
+    fn runs_without_a_start_are_left_out_and_counted() {
+        let mut runs = history(&["100"; 9]);
+        runs[4].0.is_dated = false;
+        let trend = Trend::of(runs, Vec::new(), [None; 2]);
+        assert_eq!(trend.looks.len(), 8);
+        let notes = trend.figure("echo").notes;
+        assert_eq!(notes, ["Runs left out, because their start is unknown: 1."]);
     }
 
     #[test]

@@ -104,6 +104,8 @@ fn rows_that_a_step_of_the_schema_outdates_are_made_anew_whenever_that_is() {
     let mut store = engine::open(folder.path()).unwrap();
     let to_version_4 = "DROP TABLE outdated; DROP INDEX run_by_subject; \
                         ALTER TABLE run DROP COLUMN subject_id; DROP INDEX run_by_uuid; \
+                        ALTER TABLE run DROP COLUMN is_dated; \
+                        ALTER TABLE run RENAME COLUMN end_status TO ending; \
                         ALTER TABLE point DROP COLUMN setting; \
                         ALTER TABLE point DROP COLUMN line_low_ns; \
                         ALTER TABLE point DROP COLUMN line_high_ns; \

@@ -66,6 +66,7 @@ fn a_run_supersedes_those_whose_numbers_it_measured_again() {
     };
     let one = subject(&|_| ());
     assert_eq!(one, of_run(&|run| run.started_at = "2026-01-02T00:00:00.000Z".into()));
+    assert_ne!(one, of_run(&|run| run.started_at = String::new()), "its start is unknown");
     assert_ne!(one, of_run(&|run| run.world.nodes = Some(1)));
     assert_ne!(one, of_run(&|run| run.world.size = 4));
     let ending = |change: &dyn Fn(&mut End)| {

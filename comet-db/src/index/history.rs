@@ -180,13 +180,14 @@ impl Index {
         self.store.query(&sql, &all.values)?.into_iter().map(read).collect()
     }
 
-    /// The latest runs that `filter` admits, the earliest first: at most 50,000, with at most 1,000,000 points
-    /// together.
+    /// The latest runs that `filter` admits and whose starts are known, the earliest first: at most 50,000, with
+    /// at most 1,000,000 points together.
     ///
     /// # Errors
     /// If the engine refuses.
     pub fn starts(&mut self, filter: &Filter) -> Result<Vec<Start>, Error> {
-        let (all, [n_runs, n_points]) = (filter.condition(), MAX_STARTS);
+        let (mut all, [n_runs, n_points]) = (filter.condition(), MAX_STARTS);
+        all.and("run.is_dated = ?", [1_i64.into()]);
         let sql = format!(
             "SELECT run.id, run.uuid, run.started_ms, run.received_ms, run.mpi, run.backend, run.network, \
              run.n_ok FROM run JOIN machine ON machine.id = run.machine_id {} \

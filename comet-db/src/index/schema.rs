@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("schema-6.sql"),
     include_str!("schema-7.sql"),
     include_str!("schema-8.sql"),
+    include_str!("schema-9.sql"),
 ];
 
 /// Tables whose rows follow from the blobs, so that those that refer to others come first; and the note that

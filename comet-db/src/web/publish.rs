@@ -25,7 +25,7 @@ use super::pages::{self, MachinesPage, RunPage, RunsPage};
 use super::site_folder::{SiteFolder, rendered, script};
 use super::trends::TrendsPage;
 use crate::alert::{Alert, alerts};
-use crate::card::{State, time_text};
+use crate::card::State;
 use crate::id::{BlobId, Id};
 use crate::index::{Filter, Index, Later, MAX_ROWS};
 use crate::overlay::{self, Of, words};
@@ -246,7 +246,7 @@ impl Site {
                 "traits": [
                     machine.name,
                     run.mpi.as_ref().or(run.backend.as_ref()),
-                    time_text(run.started_ms)[..16].replace('T', " "),
+                    run.start(),
                     run.title,
                     format!("{} ranks", run.ranks),
                 ],

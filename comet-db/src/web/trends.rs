@@ -136,6 +136,12 @@ impl Choice {
     fn lack_of(&self, trend: &Trend) -> String {
         let [Some(first), Some(last)] = [trend.looks.first(), trend.looks.last()] else {
             let kind = of_field(("kind", self.kind));
+            if trend.n_undated > 0 {
+                let n = trend.n_undated;
+                return format!(
+                    "no run of this number{kind} has a start: {n} without one left out (import --date tells it)"
+                );
+            }
             return format!("no run has a time of this number{kind} (choose another)");
         };
         let day = |ms: i64| card::time_text(ms)[..10].to_owned();

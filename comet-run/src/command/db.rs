@@ -202,7 +202,7 @@ fn list(args: &ListRunsArgs) -> anyhow::Result<u8> {
             }
             rows.push([
                 run.blob.to_string()[..DIGITS].to_owned(),
-                time_text(run.started_ms)[..16].replace('T', " "),
+                run.start(),
                 machine.name,
                 run.mpi.or(run.backend).unwrap_or_default(),
                 run.ranks.to_string(),

@@ -1,0 +1,3 @@
+ALTER TABLE run RENAME COLUMN ending TO end_status;
+ALTER TABLE run ADD COLUMN is_dated {int} NOT NULL DEFAULT 1;
+INSERT INTO outdated VALUES (9);
