@@ -18,6 +18,7 @@ mod execute;
 mod exit;
 mod launcher;
 mod launches;
+mod limits;
 mod page;
 mod paths;
 mod prepare;
@@ -41,9 +42,23 @@ use command::{
 };
 use launcher::Launcher;
 
-/// Reads the command line, does what it says, and reports an error in one sentence.
 fn main() -> ExitCode {
-    if let Err(error) = signals::outlive_file_limits() {
+    match limits::require_stack() {
+        Ok(()) => called(),
+        Err(error) => reported(&error).into(),
+    }
+}
+
+/// Prints `error`, and returns its exit code.
+fn reported(error: &anyhow::Error) -> u8 {
+    terminal::note(&format!("error: {error:#}"));
+    exit::code_of(error)
+}
+
+/// Reads the command line, does what it says, and reports an error in one sentence.
+#[inline(never)] // Its variables do not fit a stack that is refused.
+fn called() -> ExitCode {
+    if let Err(error) = limits::outlive_file_sizes() {
         terminal::note(&format!("note: a limit of file sizes will end this process: {error}"));
     }
     let launcher = Launcher::of_this_process();
@@ -54,10 +69,7 @@ fn main() -> ExitCode {
     let code = match parsed {
         Ok(cli) => {
             terminal::set_look(cli.wide, cli.color, is_launched);
-            dispatch(&cli, launcher).unwrap_or_else(|error| {
-                terminal::note(&format!("error: {error:#}"));
-                exit::code_of(&error)
-            })
+            dispatch(&cli, launcher).unwrap_or_else(|error| reported(&error))
         }
         Err(words) => match terminal::explain(&words) {
             _ if words.use_stderr() => exit::USAGE,

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{SigSet, Signal};
 use signal_hook::SigId;
-use signal_hook::consts::SIGXFSZ;
 use signal_hook::{flag, low_level};
 
 use crate::exit::SIGNALS;
@@ -77,12 +76,6 @@ impl Signals {
         let index = self.flag.load(Ordering::Relaxed).checked_sub(1)?;
         SIGNALS.get(index).map(|(_, name)| *name)
     }
-}
-
-/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, where it would end this process.
-pub(crate) fn outlive_file_limits() -> io::Result<()> {
-    // Its handler raises a flag that nothing reads.
-    flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// The signals that are not ignored, each with its place in [`SIGNALS`].

@@ -63,6 +63,21 @@ fn a_limit_of_file_sizes_ends_a_run_with_a_sentence() {
 }
 
 #[test]
+fn a_stack_that_would_overflow_is_refused_and_the_least_one_is_enough() {
+    let on_stack = |kib: u32| {
+        let script =
+            format!("ulimit -s {kib}; exec \"$0\" echo -n 2 -s 8 --profile quick --launches 1");
+        Folder::new().start_shell(&script).wait()
+    };
+    for kib in [128, 1023] {
+        let sentence =
+            format!("error: the stack may grow to {kib} KiB, and this program needs 1024 (");
+        on_stack(kib).code(2).notes(&sentence).notes("ulimit -s 8192");
+    }
+    on_stack(1024).success();
+}
+
+#[test]
 fn no_terminal_obeys_a_file() {
     let folder = two_runs();
     let text = folder.read("a.jsonl");
