@@ -16,6 +16,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use comet_core::words::no_thread;
+
 /// The longest wait for bytes that have just been queued.
 const PATIENCE: Duration = Duration::from_millis(100);
 /// The longest wait for the rest when a run is given up.
@@ -53,7 +55,9 @@ impl Spool {
     pub(crate) fn new(targets: Targets) -> io::Result<Self> {
         let queue = Arc::<Queue>::default();
         let own = Arc::clone(&queue);
-        thread::Builder::new().name("comet-writer".into()).spawn(move || own.serve(targets))?;
+        let writer = thread::Builder::new().name("comet-writer".into());
+        let started = writer.spawn(move || own.serve(targets));
+        started.map_err(|error| io::Error::other(no_thread(error)))?;
         Ok(Self(queue))
     }
 

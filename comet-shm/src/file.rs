@@ -26,6 +26,7 @@ use comet_core::collective::{self, Collective, Kind, Parts};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
 use comet_core::file::{Cache, DIRECT_UNIT_BYTES, Plan, Pointer, RawFile, Sharing, Together, View};
 use comet_core::transport::Transport;
+use comet_core::words::no_thread;
 use crossbeam::channel::{Receiver, Sender, bounded};
 use nix::errno::Errno;
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise, posix_fallocate};
@@ -281,7 +282,9 @@ impl ShmFile {
         let at = self.place(pointer, together, bytes.len())?;
         if self.worker.get().is_none() {
             let worker = Worker::start(self.max_in_flight);
-            let worker = worker.map_err(|error| self.refused("start a thread for", &error))?;
+            let no_worker = |error| io::Error::other(no_thread(error));
+            let worker =
+                worker.map_err(|error| self.refused("write or read", &no_worker(error)))?;
             let _ = self.worker.set(worker);
         }
         let jobs = &self.worker.get().expect("it was made above").jobs;

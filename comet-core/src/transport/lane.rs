@@ -15,6 +15,7 @@ use std::thread;
 
 use super::Transport;
 use crate::job::panic_text;
+use crate::words::no_thread;
 
 /// Looks at the other threads before a thread gives its CPU away.
 const N_SPINS: u32 = 1000;
@@ -113,9 +114,7 @@ pub fn run<S: Send, T: Transport, R: Send>(
                 let started = thread::Builder::new()
                     .name(name)
                     .spawn_scoped(threads, move || in_lane(lane, seed));
-                started.unwrap_or_else(|error| {
-                    of.fail_job(&format!("the system starts no thread: {error}"))
-                })
+                started.unwrap_or_else(|error| of.fail_job(&no_thread(error)))
             })
             .collect();
         let joined = started.into_iter().map(thread::ScopedJoinHandle::join);
