@@ -202,6 +202,10 @@ impl Part {
         if section.is_gpu() {
             run.config.insert(suite::imb::GPU.into(), true.into());
         }
+        let types = section.types();
+        if !types.is_empty() {
+            run.config.insert("axis".into(), types.into());
+        }
         let date = section.date.as_deref().and_then(date::of_text);
         if let Some(date) = date.filter(|_| around.started_at.is_none()) {
             run.started_at = timestamp(date);

@@ -1,7 +1,9 @@
 //! Text of the OSU micro-benchmarks and of the Intel MPI Benchmarks, of any version, line by line: the programs
 //! in it, and lines that are no rows.
 
-use super::text::{Block, DATATYPE, Row, number_after};
+use comet_core::kernel::{self, ELEMENT};
+
+use super::text::{Block, DATATYPE, OPERATOR, Row, number_after};
 use super::{ImportError, Surroundings, printed};
 use crate::format::SKAMPI_MARKS;
 use crate::format::foreign::GRAPH_NS;
@@ -51,6 +53,12 @@ const ENDINGS: &[&str] = &[
 ];
 /// Last line of whole outputs of IMB.
 const IMB_END: &str = "# All processes entering MPI_Finalize";
+/// Starts of lines of the head of IMB about all messages, with their parameters and the values by default.
+const TYPES: [(&str, &str, &str); 3] = [
+    ("# MPI_Datatype  ", kernel::DATATYPE.name, "byte"),
+    ("# MPI_Datatype for reductions ", ELEMENT.name, "float"),
+    ("# MPI_Op ", OPERATOR, "sum"),
+];
 /// Line of one of the programs of a start, up to the number of ranks.
 const STARTUP: &str = "nprocs: ";
 
@@ -81,14 +89,20 @@ pub(super) struct Section {
     /// Lines that begin with a digit, and are no rows.
     pub(super) n_skipped: usize,
     pub(super) points: Vec<Point>,
-    /// Parameters that all of its points have.
+    /// Parameters of its points, where their benchmarks have these.
     params: Vec<(String, Param)>,
 }
 
 impl Section {
     /// True if a build for GPUs printed it.
     pub(super) fn is_gpu(&self) -> bool {
-        !self.params.is_empty()
+        self.params.iter().any(|(name, _)| name == MODEL)
+    }
+
+    /// The types and the operator of its head, as settings, where they are not those by default.
+    pub(super) fn types(&self) -> serde_json::Map<String, serde_json::Value> {
+        let types = self.params.iter().filter(|(name, _)| name != MODEL);
+        types.map(|(name, value)| (name.clone(), value.to_string().into())).collect()
     }
 
     fn of(suite: &'static Suite, version: String) -> Self {
@@ -187,8 +201,9 @@ impl Parser<'_> {
         let section = self.section();
         section.doubt = section.doubt.take().or(empty);
         section.points.extend(points);
-        let params = section.params.clone();
-        self.block.params.extend(params);
+        let params = section.params.clone().into_iter();
+        let own: Vec<_> = params.filter(|(name, _)| self.block.has(name)).collect();
+        self.block.params.extend(own);
         Ok(())
     }
 
@@ -262,6 +277,13 @@ impl Parser<'_> {
         let section = self.section();
         section.is_own |= line.starts_with("# note: ");
         section.is_ended |= line.starts_with(IMB_END);
+        let of_type = TYPES.iter().find(|(start, ..)| line.starts_with(start));
+        let value = line.rsplit_once("MPI_").map(|(_, value)| value.trim().to_lowercase());
+        if let Some(((_, name, _), value)) =
+            of_type.zip(value).filter(|((.., default), value)| value != default)
+        {
+            section.params.push(((*name).to_owned(), Param::Label(value)));
+        }
         if let Some((_, date)) = line.split_once(": ").filter(|_| line.starts_with("# Date  ")) {
             section.date = Some(date.trim().to_owned());
         }

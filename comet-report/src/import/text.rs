@@ -38,6 +38,8 @@ const COUNTS: &[(&str, &str)] = &[
 const PAIRS: &str = "pairs: ";
 /// Datatype of the messages of a table of OSU.
 pub(super) const DATATYPE: &str = "# Datatype: MPI_";
+/// Name of the parameter with the operator of reductions.
+pub(super) const OPERATOR: &str = "operator";
 /// Title of a table with the same numbers again, per message.
 const PROFILE: &str = "# Message Rate Profile";
 /// Words in comments, likewise.
@@ -188,6 +190,16 @@ impl Block {
             Some(benchmark) if benchmark.has_elements() => kernel::ELEMENT.name,
             _ => kernel::DATATYPE.name,
         }
+    }
+
+    /// True if its points have the parameter `name` of the head of their program.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let has_elements = self.type_name() == kernel::ELEMENT.name;
+        let has_lengths = self.benchmark.is_none_or(|of| of.numbers.has_lengths());
+        if [OPERATOR, kernel::ELEMENT.name].contains(&name) {
+            return has_elements;
+        }
+        name != kernel::DATATYPE.name || (has_lengths && !has_elements)
     }
 
     /// Threads of each rank, whose messages a length counts together.

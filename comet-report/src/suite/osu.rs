@@ -199,8 +199,15 @@ pub(crate) fn normal(title: &str) -> String {
     if is_persistent { text + " persistent" } else { text }
 }
 
-/// One-sided programs whose elements can be chosen.
-const OF_ELEMENTS: [&str; 3] = ["osu_acc_latency", "osu_fop_latency", "osu_cas_latency"];
+/// One-sided programs, and benchmarks of IMB, whose elements can be chosen.
+const OF_ELEMENTS: [&str; 6] = [
+    "osu_acc_latency",
+    "osu_fop_latency",
+    "osu_cas_latency",
+    "Accumulate",
+    "Get_accumulate",
+    "Fetch_and_op",
+];
 
 /// Start of the line with the call that makes a window, and the words of `-w` with their calls.
 pub const WINDOW_CREATION: &str = "# Window creation: ";

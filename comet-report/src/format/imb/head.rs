@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use comet_core::kernel::{Axis, DATATYPE, ELEMENT};
+use comet_core::kernel::{DATATYPE, ELEMENT};
 use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
@@ -49,12 +49,12 @@ fn types(run: &Run, part: &Suite) -> String {
     if part.id == IO.id {
         return "#\n#\n".into();
     }
-    let [datatype, element] =
-        [(&DATATYPE, "byte"), (&ELEMENT, "float")].map(|(axis, name)| chosen(run, axis, name));
+    let by_default = [(DATATYPE.name, "byte"), (ELEMENT.name, "float"), ("operator", "sum")];
+    let [datatype, element, operator] = by_default.map(|(axis, name)| chosen(run, axis, name));
     format!(
         "# MPI_Datatype                   :   {datatype} \n\
          # MPI_Datatype for reductions    :   {element} \n\
-         # MPI_Op                         :   MPI_SUM  \n# \n# \n"
+         # MPI_Op                         :   {operator}  \n# \n# \n"
     )
 }
 
@@ -161,9 +161,9 @@ fn mode(run: &Run) -> String {
 /// Limits of the loops of such a run: data in bytes, and time in seconds.
 const STANDARD_LIMITS: [f64; 2] = [41_943_040.0, 10.0];
 
-/// The name in MPI of the type that the user chose on `axis`, or else of the type `default`.
-fn chosen(run: &Run, axis: &Axis, default: &str) -> String {
-    let chosen = run.config.get("axis").and_then(|axes| axes.get(axis.name)?.as_str());
+/// The name in MPI of the type or the operator that the user chose on `axis`, or else of `default`.
+fn chosen(run: &Run, axis: &str, default: &str) -> String {
+    let chosen = run.config.get("axis").and_then(|axes| axes.get(axis)?.as_str());
     format!("MPI_{}", chosen.unwrap_or(default).to_uppercase())
 }
 

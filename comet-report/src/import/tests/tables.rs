@@ -343,3 +343,40 @@ fn short_times_with_few_digits_do_not_change_the_megabyte() {
         assert!((found - rate).abs() < 1.0, "{rows}: {found}");
     }
 }
+
+#[test]
+fn types_of_a_head_are_in_the_keys_of_their_benchmarks_and_stand_in_the_layout_again() {
+    let tables = [
+        block("PingPong", &format!("{TRANSFER} 8 1000 1.00 8.00")),
+        block("Allreduce", &format!("{TIMES} 8 1000 1.00 3.00 2.00")),
+        block("Barrier", "#repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n 1000 1.00 3.00 2.00"),
+    ];
+    let head = |[datatype, element, operator]: [&str; 3]| {
+        format!(
+            "# MPI_Datatype                   :   MPI_{datatype} \n\
+             # MPI_Datatype for reductions    :   MPI_{element} \n\
+             # MPI_Op                         :   MPI_{operator}  \n"
+        )
+    };
+    let keys = |text: &str| -> Vec<String> {
+        parsed(IMB, text).into_iter().map(|point| point.key).collect()
+    };
+    let usual = keys(&tables.concat());
+    for (words, differs) in [
+        (["BYTE", "FLOAT", "SUM"], [false, false, false]),
+        (["INT", "FLOAT", "SUM"], [true, false, false]),
+        (["BYTE", "DOUBLE", "SUM"], [false, true, false]),
+        (["BYTE", "FLOAT", "MAX"], [false, true, false]),
+    ] {
+        let title = "#    Intel(R) MPI Benchmarks 2021.10, MPI-1 part\n";
+        let text = format!("{title}{}{}", head(words), tables.concat());
+        let found = keys(&text);
+        let others: Vec<bool> = found.iter().zip(&usual).map(|(own, of)| own != of).collect();
+        assert_eq!(others, differs, "{words:?}");
+        let again = render("imb", &imported(IMB, &text));
+        assert!(again.contains(&head(words)), "{again}");
+        // The layout has no other reductions than sums.
+        let n = if words[2] == "SUM" { 3 } else { 1 };
+        assert_eq!(keys(&again)[..n], found[..n], "{again}");
+    }
+}
