@@ -4,13 +4,14 @@
 //!   above law     a point far above the lines through the other lengths
 //!   switch        a protocol switch: the lines of shorter and of longer messages are apart at it
 //!   inversion     a length that takes longer than a larger one
+//!   fall          a rate that the longest messages reach half of at most
 //!   two speeds    points whose times have two levels, together
 //!   naive         a collective slower than its naive form
 //!   part          a rank, a host or a pair that stands out (suite `health`)
 //! ```
 //!
 //! Two times differ where their 95 % intervals do. A time without an interval is no evidence, except
-//! in a simulation.
+//! in a simulation, and for a fall, of which the two longest lengths tell.
 
 use comet_core::kernel::{Class, Evaluation};
 use comet_stats::fit::{Bounds, Segment, segments};
@@ -18,7 +19,8 @@ use comet_stats::fit::{Bounds, Segment, segments};
 use crate::health::{FACTOR, Health};
 use crate::models::sweep::{groups, real};
 use crate::order::grouped;
-use crate::record::{Launches, Oddity, Over, Param, Point, Run};
+use crate::plot::Quantity;
+use crate::record::{BUFFERS, Launches, Oddity, Over, Param, Point, Run};
 use crate::runs::RunRecords;
 use crate::units::time;
 use crate::words::{self, count};
@@ -54,6 +56,7 @@ pub(crate) fn odd(run: Option<&Run>, points: &[Point]) -> Vec<Oddity> {
         .flat_map(|over| Curve::all(&ok, *over, is_virtual))
         .flat_map(Curve::oddities)
         .collect();
+    found.extend(Curve::all(&ok, Over::Message, true).iter().filter_map(Curve::fall));
     found.extend(two_speeds(&ok));
     found.extend(slower_than_naive(&ok, is_virtual));
     let health = Health::of_points(run, points, FACTOR);
@@ -250,6 +253,28 @@ impl<'a> Curve<'a> {
             time(steps[0].abs())
         );
         is_step.then(|| (self.oddity(&[last, first], &text), from))
+    }
+
+    /// The best rate and that of the longest length, if the last two lengths have less than half of it.
+    fn fall(&self) -> Option<Oddity> {
+        let per_byte = |dot: &Dot<'_>, end: usize| dot.range_ns[end] / dot.size;
+        let with_bytes = self.dots.iter().filter(|dot| dot.size > 0.0);
+        let best = *with_bytes.min_by(|a, b| per_byte(a, 1).total_cmp(&per_byte(b, 1)))?;
+        let [.., before, last] = self.dots[..] else { return None };
+        let has_half = |dot: &Dot<'_>| per_byte(dot, 0) <= FAR * per_byte(&best, 1);
+        if before.size <= best.size || has_half(&before) || has_half(&last) {
+            return None;
+        }
+        let rate = |dot: &Dot<'_>| {
+            let rate = Quantity::BytesPerSecond.write(dot.point.bytes_per_s()?);
+            Some(format!("{rate} at {}", dot.words(self.axis)))
+        };
+        let remedy = match last.point.params.get(BUFFERS) {
+            None => " (beyond a cache? --buffers rotate measures all lengths there)",
+            Some(_) => "",
+        };
+        let text = format!("the rate falls from {} to {}{remedy}", rate(&best)?, rate(&last)?);
+        Some(self.oddity(&[best, last], &text))
     }
 
     /// The worst of the points that take longer than a larger one with as many switches below it.
