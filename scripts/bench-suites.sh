@@ -5,8 +5,7 @@
 #                                [NAME...]
 #   SUITE          imb, imb-nbc, imb-mpi4, imb-ext, imb-rma, imb-io, imb-p2p, imb-halo, imb-mt, osu or skampi
 #   FAMILY         the MPI, by the ending of mpicc.openmpi and mpiexec.openmpi
-#   PEERS          a folder with the sources of the suite, or with its programs: where no program of this
-#                  family is below it, the sources are copied and built
+#   PEERS          a folder with the programs of the suite, which you have built with the mpicc of the family
 #   --transport T  transport of the namesakes: mpi, over the same MPI, or shm (default: mpi)
 #   --ranks N      ranks of a launch (default: 2)
 #   --pairs N      pairs of launches, even and at least 10 (default: 10)
@@ -16,9 +15,9 @@
 #                  and notes aside: it fails if there is any
 #   NAME           benchmarks (default: all that both have)
 # Ranks of imb-mt have two threads each. skampi runs the stock scripts of SKaMPI 5 between ranks and of
-# collectives on both sides, which comet-run imports; it has no --tables.
-# Needs a C and a C++ compiler, make, python3 and cores with nothing else to do; skampi perl, flex and
-# bison (apt-get install flex bison) too.
+# collectives (PEERS/ski) on both sides, which comet-run imports; it has no --tables.
+# Needs a C compiler, python3 and cores with nothing else to do.
+# Nothing of the suite is built here; IMB-HALO and IMB-MT need -fopenmp.
 # It is a benchmark and no test: it fails only if something could not run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -43,45 +42,15 @@ program_of() { # NAME FOLDER
     find -L "$2" -name "$1" -type f -perm -u+x 2>/dev/null | head -n 1
 }
 
-# The folder with the programs of the suite, built for this family if need be.
-find_or_build() {
-    local any=${program:-osu_latency} built=target/peers/$suite-$family
-    if [[ -n $(program_of "$any" "$built") ]]; then
-        echo "$built"
-    elif [[ -e $peers/Makefile || -e $peers/configure ]]; then
-        mkdir -p "$built"
-        cp -a "$peers/." "$built"
-        "build_${suite%-*}" "$built" >"$built/build.log" 2>&1 || {
-            printf 'cannot build %s (see %s)\n' "$suite" "$built/build.log" >&2
-            return 1
-        }
-        echo "$built"
-    elif [[ -n $(program_of "$any" "$peers") ]]; then
-        echo "$peers"
-    else
-        printf 'found neither %s nor its sources in %s\n' "$any" "$peers" >&2
+# The folder with the programs of the suite, and with the scripts of SKaMPI.
+find_programs() {
+    local any=${program:-osu_latency} script=ski/skampi_coll.ski
+    if [[ -z $(program_of "$any" "$peers") ]] || [[ $suite = skampi && ! -e $peers/$script ]]; then
+        [[ $suite != skampi ]] || any+=" beside $script"
+        printf 'found no %s in %s (build it there with mpicc.%s)\n' "$any" "$peers" "$family" >&2
         return 1
     fi
-}
-
-build_imb() { # FOLDER
-    # New compilers warn about what older ones did not.
-    find "$1/src_cpp" "$1/src_c" -name 'Makefile*' -exec sed -i 's/-Werror//g' {} +
-    local target=(-C "$1" "$program") flags=()
-    # IMB-HALO has no target of its own. Wrappers of this name get no option for OpenMP.
-    [[ $suite != imb-halo ]] || target=(-C "$1/src_cpp" TARGET=HALO)
-    [[ ! $suite =~ ^imb-(halo|mt)$ ]] || flags=(CFLAGS=-fopenmp CXXFLAGS=-fopenmp)
-    make "${target[@]}" CC="$(tool mpicc)" CXX="$(tool mpicxx)" "${flags[@]}"
-}
-
-build_osu() { # FOLDER
-    (cd "$1" && ./configure CC="$(tool mpicc)" CXX="$(tool mpicxx)" && make -j2)
-}
-
-build_skampi() { # FOLDER
-    # The tools that made its configure are not needed again, whatever the times of its files say.
-    (cd "$1" && ./configure CC="$(tool mpicc)" MPICC="$(tool mpicc)" &&
-        make ACLOCAL=: AUTOCONF=: AUTOHEADER=: AUTOMAKE=:)
+    realpath "$peers"
 }
 
 # The stock scripts in $1 in one, at the lengths and on the ranks that are compared. The peer prints ns, as a
@@ -385,8 +354,8 @@ fi
 shortest=$(head -n 1 "$scratch/lengths") longest=$(tail -n 1 "$scratch/lengths")
 
 load=$(cut -d ' ' -f 1-3 /proc/loadavg)
+folder=$(find_programs)
 MPICC=$(tool mpicc) cargo build --release --locked -p comet-run --features mpi --target-dir "target/$family"
-folder=$(realpath "$(find_or_build)")
 [[ $suite != skampi ]] || write_scripts "$folder"
 # What has no kernel is not measured by either side.
 [[ $suite = skampi || $suite = imb && -n $tables || ${#names[@]} -gt 0 ]] || mapfile -t names < <(common_names)
