@@ -176,3 +176,27 @@ fn a_rank_that_is_killed_leaves_no_file() {
     assert_eq!(left(&io), [""; 0], "{output:#?}");
     folder.run("validate r.jsonl").well_formed();
 }
+
+/// A launcher that is killed takes its ranks with it, and none of them removes the file.
+#[test]
+fn the_next_run_removes_the_files_of_one_that_was_killed_and_no_others() {
+    let folder = Folder::new();
+    let io = io_dir(&folder);
+    let line = "imb-io/p_write_expl -t shm -n 2 -s 4Ki --io-dir io -q --out";
+    let mut running = folder.start(&format!("{line} r.jsonl --samples 1000000 --watchdog 0"));
+    eventually("a file", || {
+        assert_eq!(running.status(), None, "{}", running.stderr());
+        !left(&io).is_empty()
+    });
+    send("KILL", running.pid());
+    running.wait();
+    assert_eq!(left(&io).len(), 1);
+    let others = ["comet-io-0000000000000008-0", "comet-io-mine"];
+    for name in others {
+        std::fs::write(io.join(name), "").expect("a file");
+    }
+    folder.run(&format!("{line} none --samples 3 --launches 1")).success();
+    let mut names = left(&io);
+    names.sort();
+    assert_eq!(names, others);
+}

@@ -138,6 +138,9 @@ impl Plan {
     }
 }
 
+/// Beginning of the names of the files of all runs.
+const PREFIX: &str = "comet-io-";
+
 /// Folder of the files of a run, and what holds for all of them.
 #[derive(Clone, Debug)]
 pub struct Folder {
@@ -161,7 +164,12 @@ impl Folder {
 
     /// Beginning of the names of all files of the run.
     pub fn prefix(&self) -> String {
-        format!("comet-io-{:016x}", self.run)
+        format!("{PREFIX}{:016x}", self.run)
+    }
+
+    /// Number of the run of the file called `name`, if it is one of a run.
+    pub fn run_of(name: &str) -> Option<u64> {
+        u64::from_str_radix(name.strip_prefix(PREFIX)?.get(..16)?, 16).ok()
     }
 
     /// Beginning of their paths.

@@ -8,7 +8,7 @@ use comet_core::job::JobFailure;
 use comet_core::transport::Rank;
 use comet_mpi::{FINALIZE_STALLED, JoinConfig, JoinError, RunConfig, ThreadLevel};
 
-use super::sweep::sweep;
+use super::sweep::{sweep, sweep_ended};
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
 use crate::cli::values::Binding;
@@ -110,6 +110,9 @@ impl Job for comet_mpi::Job {
             .with_watchdog(launch.watchdog)
             .with_results(session.results)
             .with_files(files.as_deref());
+        if self.rank() == 0 {
+            session.folder().iter().for_each(|files| sweep_ended(files));
+        }
         let code = self.run(&config, |t| session::rank_main(t, session));
         // Those of a run that went well are gone; all ranks have come to its end.
         if self.rank() == 0 {

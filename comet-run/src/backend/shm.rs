@@ -2,7 +2,7 @@
 
 use comet_shm::{Bind, LaunchConfig, LaunchError, Outcome};
 
-use super::sweep::sweep;
+use super::sweep::{sweep, sweep_ended};
 use super::{Backend, Ended, Job, Launch};
 use crate::cli::WorldArgs;
 use crate::cli::values::Binding;
@@ -59,6 +59,7 @@ impl Job for Forked {
         let config = LaunchConfig::new(launch.topology.clone())
             .with_bind(bind(&launch.bind))
             .with_watchdog(launch.watchdog);
+        session.folder().iter().for_each(|files| sweep_ended(files));
         let outcome = comet_shm::launch(&config, |t| session::rank_main(t, session));
         // Ranks that were ended leave their files; those of a run that went well are gone.
         session.folder().iter().for_each(|files| sweep(&files.beginning()));

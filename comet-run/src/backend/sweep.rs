@@ -1,6 +1,22 @@
 //! Leftovers in the folder of files of a run that ended before it could remove them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+
+use comet_core::file::Folder;
+
+use crate::cli::has_ended;
+
+/// Removes the files in the folder of `own` of runs of this system whose processes have ended: nobody did where
+/// all of them were killed at once.
+pub(super) fn sweep_ended(own: &Folder) {
+    let Ok(entries) = std::fs::read_dir(&own.path) else { return };
+    let run = |name: &str| Folder::run_of(name.strip_prefix('.').unwrap_or(name));
+    let runs = entries.flatten().filter_map(|entry| run(&entry.file_name().to_string_lossy()));
+    for run in runs.filter(|run| has_ended(*run)).collect::<BTreeSet<_>>() {
+        sweep(&Folder { run, ..own.clone() }.beginning());
+    }
+}
 
 /// Removes the files whose paths begin so, and what a library keeps for them: ROMIO has the shared pointer of
 /// a file in a hidden one beside it, and OMPIO a semaphore of its name.
@@ -26,7 +42,6 @@ fn remove(folder: &Path, beginnings: &[&str]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use comet_core::file::Folder;
 
     #[test]
     fn a_sweep_removes_the_files_of_its_run_alone() {

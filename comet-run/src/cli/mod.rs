@@ -39,7 +39,7 @@ pub(crate) use method::MethodArgs;
 pub(crate) use no_db::NoDbArgs;
 #[cfg(not(feature = "db"))]
 pub(crate) use no_db::{NoDbArgs as DbArgs, NoDbArgs as ServeArgs, NoDbArgs as SubmitArgs};
-pub(crate) use storage::StorageArgs;
+pub(crate) use storage::{StorageArgs, has_ended};
 pub(crate) use suite::{JournalArgs, SuiteCommand, SuiteImportArgs, SuiteRunArgs};
 
 /// Command lines to start from, as in `-h`.

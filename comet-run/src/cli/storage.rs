@@ -1,11 +1,15 @@
 //! The folder of files that kernels write and read.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::fs;
+use std::hash::{BuildHasher as _, DefaultHasher, Hash as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use comet_core::file::{Cache, Folder};
+use nix::errno::Errno;
+use nix::sys::signal::kill;
 use nix::sys::statvfs::statvfs;
+use nix::unistd::Pid;
 
 use super::OPTIONAL;
 
@@ -49,10 +53,32 @@ impl StorageArgs {
     }
 }
 
-/// A number that no other run has that writes to the folder.
+/// Bits of the number of a run with its process, which Linux counts to 2^22.
+const PROCESS_BITS: u32 = 22;
+
+/// A number that no other run has that writes to the folder at the same time: the system, and the process.
 fn number() -> u64 {
-    // Its keys are random.
-    RandomState::new().build_hasher().finish()
+    (system() << PROCESS_BITS) | u64::from(std::process::id())
+}
+
+/// A number of this start of the system and of the processes that this one sees; another one each time where
+/// they are unknown.
+fn system() -> u64 {
+    let boot = fs::read("/proc/sys/kernel/random/boot_id");
+    let Some(facts) = boot.ok().zip(fs::read_link("/proc/self/ns/pid").ok()) else {
+        // Its keys are random.
+        return RandomState::new().build_hasher().finish();
+    };
+    let mut hasher = DefaultHasher::new();
+    facts.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// True if the run with this number was one of this system, and its process has ended.
+pub(crate) fn has_ended(run: u64) -> bool {
+    let is_here = (number() ^ run) >> PROCESS_BITS == 0;
+    let process = i32::try_from(run & ((1 << PROCESS_BITS) - 1));
+    is_here && process.is_ok_and(|id| kill(Pid::from_raw(id), None) == Err(Errno::ESRCH))
 }
 
 /// The folder, and its free bytes.
@@ -94,5 +120,15 @@ mod tests {
         assert_eq!(parse_cache("all").unwrap_err(), "write one of keep, drop, direct");
         assert_eq!(parse_hint("cb_nodes=2"), Ok(("cb_nodes".into(), "2".into())));
         assert!(parse_hint("cb_nodes").is_err());
+    }
+
+    #[test]
+    fn a_run_has_ended_if_its_process_was_of_this_system_and_is_gone() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let [own, parent] = [number(), number() & !((1 << PROCESS_BITS) - 1)];
+        let of_child = parent | u64::from(child.id());
+        assert!(!has_ended(own) && !has_ended(of_child), "a process counts until it is waited for");
+        child.wait().unwrap();
+        assert!(has_ended(of_child) && !has_ended(of_child ^ (1 << PROCESS_BITS)));
     }
 }
