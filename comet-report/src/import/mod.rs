@@ -122,12 +122,11 @@ pub fn import(
         }
         _ => (),
     }
-    let sections = sections::parse(suite, text, around)?;
-    let is_asked = |section: &sections::Section| section.suite.family == asked;
-    if !sections.iter().any(is_asked) {
+    let sections = sections::parse(suite, text, around, Some(asked))?;
+    if sections.is_empty() {
         return Err(ImportError::NoTable { name: asked });
     }
-    let parts = sections.into_iter().filter(is_asked).map(|section| Part::of(section, around));
+    let parts = sections.into_iter().map(|section| Part::of(section, around));
     Ok(Imported::of(parts, around))
 }
 
@@ -150,7 +149,7 @@ pub fn import_skampi(text: &str, around: &Surroundings) -> Result<Imported, Impo
 pub fn import_all(text: &str, around: &Surroundings) -> Result<Imported, ImportError> {
     let mut parts = Vec::new();
     if let Some(suite) = suite::of_text(text) {
-        let sections = sections::parse(suite, text, around)?;
+        let sections = sections::parse(suite, text, around, None)?;
         parts.extend(sections.into_iter().map(|section| Part::of(section, around)));
     }
     if is_skampi(text) {

@@ -138,7 +138,8 @@ impl Section {
 const HEADLESS: &str =
     "the row stands below no head of a table (add the line with the titles of its columns)";
 
-/// Reads `text`, which is of `suite` where no title says otherwise: what each program in it printed.
+/// Reads `text`, which is of `suite` where no title says otherwise: what each program in it printed, or those of
+/// the family `only`.
 ///
 /// # Errors
 /// If a row does not fit the head of its table, has no head or no end of line, or if nobody says how many
@@ -147,10 +148,11 @@ pub(super) fn parse(
     suite: &'static Suite,
     text: &str,
     around: &Surroundings,
+    only: Option<&str>,
 ) -> Result<Vec<Section>, ImportError> {
     let start = Section::of(suite, String::new());
     let (block, graph) = (Block::of(suite, String::new()), Graph::default());
-    let mut parser = Parser { around, sections: vec![start], block, graph };
+    let mut parser = Parser { around, only, sections: vec![start], block, graph };
     let n_ends = text.matches('\n').count();
     for (index, line) in text.lines().enumerate() {
         let refuse = |message| ImportError::Line { line: index + 1, message };
@@ -180,6 +182,7 @@ impl Section {
 /// The state between two lines.
 struct Parser<'a> {
     around: &'a Surroundings,
+    only: Option<&'a str>,
     /// The last one is being read.
     sections: Vec<Section>,
     block: Block,
@@ -197,7 +200,8 @@ impl Parser<'_> {
         let empty = block.n_title.filter(|_| block.rows.is_empty());
         let empty =
             empty.map(|line| format!("the table below line {line} of the text has no rows"));
-        let points = block.points(self.around)?;
+        let is_asked = self.only.is_none_or(|family| family == block.suite.family);
+        let points = if is_asked { block.points(self.around)? } else { Vec::new() };
         let section = self.section();
         section.doubt = section.doubt.take().or(empty);
         section.points.extend(points);
@@ -347,12 +351,13 @@ fn osu_title(line: &str) -> Option<(&str, &str)> {
 fn title(line: &str) -> Option<String> {
     let is_title = line.contains("MPI Benchmark") || line.contains("in the layout of IMB");
     let of_suite = line.rsplit_once("IMB").map_or(line, |(_, rest)| rest);
-    // The name of a part is the last word but one of some.
-    if is_title && line.starts_with('#') {
-        Some(version(of_suite).or_else(|| version(line)).unwrap_or_default())
-    } else {
-        None
+    if !is_title || !line.starts_with('#') {
+        return None;
     }
+    // The name of a part is the last word but one of some.
+    let release = version(of_suite).or_else(|| version(line)).unwrap_or_default();
+    let update = line.to_lowercase().split_once(" update ").and_then(|(_, rest)| version(rest));
+    Some(update.map_or(release.clone(), |update| format!("{release} Update {update}")))
 }
 
 /// The first word of `text` that is a version: digits, after a `v` or nothing.

@@ -138,16 +138,18 @@ impl Block {
     pub(super) fn of(suite: &'static Suite, name: String) -> Self {
         let is_osu = suite.family == osu::SUITE.family;
         let wanted = osu::normal(&name);
+        // Several groups of ranks at once, whose number stands below.
+        let bare = name.strip_prefix("Multi-").filter(|_| !is_osu).unwrap_or(&name);
         let is_named = |benchmark: &&Benchmark| {
             let has_title = is_osu && osu::normal(benchmark.title) == wanted;
-            has_title || benchmark.name.eq_ignore_ascii_case(&name)
+            has_title || benchmark.name.eq_ignore_ascii_case(bare)
         };
         let benchmark = suite.benchmarks.iter().find(is_named).filter(|_| !name.is_empty());
         let beside = osu::BESIDE.iter().find(|(title, _)| is_osu && osu::normal(title) == wanted);
         let is_of_two = benchmark.is_some_and(|benchmark| benchmark.numbers.is_of_two());
         let n_ranks = (is_of_two || beside.is_some()).then_some(2);
         let name = match (benchmark, beside) {
-            (Some(benchmark), _) if is_osu => benchmark.name.to_owned(),
+            (Some(benchmark), _) => benchmark.name.to_owned(),
             (None, Some((_, name))) => (*name).to_owned(),
             _ => name,
         };

@@ -75,7 +75,7 @@ pub static EXT: Suite = Suite {
 pub static RMA: Suite = Suite {
     id: "imb-rma",
     name: "IMB-RMA",
-    words: &["MPI-RMA part", "in the layout of IMB-RMA "],
+    words: &["MPI-RMA part", ", RMA part (GPU)", "in the layout of IMB-RMA "],
     benchmarks: OF_LOCKS,
     ..PART
 };

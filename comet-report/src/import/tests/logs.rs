@@ -76,6 +76,59 @@ fn each_program_in_a_log_is_a_run_as_it_is_alone() {
     assert_eq!((alone.len(), together), (5, alone));
 }
 
+/// Titles from the sources of IMB 2018 to 2021.11, and from logs of 3.2 and 4.0.
+#[test]
+fn titles_of_all_versions_of_imb_have_one_suite_and_one_name_each() {
+    let table = |name: &str| block(name, &format!("{TRANSFER} 8 1000 1.00 8.00"));
+    for (title, name, expected) in [
+        ("Intel (R) MPI Benchmark Suite V3.2.3, MPI-1 part    ", "PingPong", "imb 3.2.3 PingPong"),
+        (
+            "Intel (R) MPI Benchmark Suite V3.2, MPI-IO part   ",
+            "S_Write_indv",
+            "imb-io 3.2 S_Write_Indv",
+        ),
+        (
+            "Intel (R) MPI Benchmarks 4.0 Update 2, MPI-RMA part",
+            "Unidir_Put",
+            "imb-rma 4.0 Update 2 Unidir_put",
+        ),
+        (
+            "Intel (R) MPI Benchmarks 2017 update 1, MPI-2 part    ",
+            "Unidir_Put",
+            "imb-ext 2017 Update 1 Unidir_Put",
+        ),
+        (
+            "Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part    ",
+            "PingPong",
+            "imb 2019 Update 6 PingPong",
+        ),
+        (
+            "Intel(R) MPI Benchmarks 2021.11, MPI-IO partn#----",
+            "S_Read_Indv",
+            "imb-io 2021.11 S_Read_Indv",
+        ),
+        (
+            "Intel(R) MPI Benchmarks 2021.11, RMA part (GPU), Technical preview",
+            "Unidir_put",
+            "imb-rma 2021.11 Unidir_put",
+        ),
+    ] {
+        let found = runs(&format!("#    {title}\n{}", table(name)));
+        let run = found[0].run.as_ref().unwrap();
+        let point = &found[0].points[0];
+        let text = format!("{} {} {}", run.suite.name, run.suite.version, point.kernel);
+        assert_eq!(text, expected);
+    }
+}
+
+#[test]
+fn a_log_is_asked_only_for_the_ranks_of_the_suite_that_is_imported() {
+    let osu = "# OSU MPI Allreduce Latency Test v7.5\n# Size Avg Latency(us)\n8 1.50\n";
+    let text = format!("{osu}{}", block("PingPong", &format!("{TRANSFER} 8 1000 1.00 8.00")));
+    assert_eq!(points(&imported_alone(IMB, &text)).len(), 1);
+    assert!(matches!(import(OSU, &text, &around(None)), Err(ImportError::Ranks { .. })));
+}
+
 #[test]
 fn prefixes_encodings_and_lines_of_others_change_no_row() {
     let expected = rows_of(PLAIN.as_bytes());
