@@ -439,6 +439,19 @@ impl<T: Transport> Part<T> {
         })
     }
 
+    /// The part of this rank in `call` alone.
+    ///
+    /// # Errors
+    /// If there is no memory for the buffers.
+    pub(crate) fn of(cx: &Context<'_, T>, call: Collective) -> Result<Self> {
+        let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
+        let input = Guarded::new(cx, call.input_bytes(rank, n_ranks))?;
+        let output = Guarded::new(cx, call.output_bytes(rank, n_ranks))?;
+        let calls = vec![Prepared::new(cx.transport(), call, None)?];
+        let (is_in_place, next, proofs, packed) = (false, 0, Vec::new(), None);
+        Ok(Self { rank, n_ranks, is_in_place, calls, next, proofs, packed, input, output })
+    }
+
     /// The same of calls that `prepare` makes for the buffers.
     fn made(
         spec: &Spec,
@@ -566,7 +579,7 @@ impl<T: Transport> Calls<T> for Part<T> {
 
 /// The place at hand of `n`; `next` goes on to the one behind it, and from the last to the first.
 #[inline]
-fn turn(next: &mut usize, n: usize) -> usize {
+pub(crate) fn turn(next: &mut usize, n: usize) -> usize {
     let index = *next;
     *next = if index + 1 == n { 0 } else { index + 1 };
     index

@@ -8,6 +8,7 @@ mod handler;
 mod irregular;
 mod partitioned;
 mod ring;
+mod ring_alltoallv;
 mod sweep;
 
 use comet_core::kernel::prelude::*;
@@ -19,6 +20,7 @@ pub fn kernels<T: Transport>() -> Suite<T> {
     const {
         &[
             &Timed(ring::Ring),
+            &Timed(ring_alltoallv::RingAlltoallv),
             &Timed(halo::Halo::<2>),
             &Timed(halo::Halo::<3>),
             &Timed(sweep::Sweep),

@@ -15,6 +15,7 @@ fn an_operation_moves_what_leaves_its_ranks() {
         assert_eq!(found, Some(expected), "{name} on {n_ranks}");
     };
     check("ring", 4, &[1000], 12_000);
+    check("ring_alltoallv", 4, &[1000], 4000);
     // A mesh of 2 x 2 ranks, on which all neighbours are other ones.
     check("halo9", 4, &[10], 4 * (320 + 32));
     // In a row of 3 ranks two edges and four corners leave.
@@ -42,6 +43,7 @@ fn values_that_make_no_case_are_refused_with_a_reason() {
     let large = "side 3000000000 is too large: the grid would have more than 2^53 cells, which doubles do \
                  not tell apart (try a smaller side)";
     check("ring", 1, &[8], Err(lone));
+    check("ring_alltoallv", 1, &[8], Err(lone));
     check("halo9", 2, &[3_000_000_000], Err(large));
     check("halo27", 1, &[0], Err("side must be at least 1, got 0"));
     check("halo27", 1, &[1], Ok(()));
