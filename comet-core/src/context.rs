@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
-use crate::driver::Pace;
+use crate::driver::{Pace, Slowest};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
 use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
@@ -53,6 +53,8 @@ pub struct Method<'a> {
     pub broken: Option<&'a Broken>,
     /// Rounds of busy work per millisecond, once that is known.
     pub rounds_per_ms: Option<&'a OnceLock<u64>>,
+    /// Pairs with the longest round trip that the run has found.
+    pub(crate) slowest: Option<&'a Slowest>,
 }
 
 /// Repetitions of a rank between two clock reads.

@@ -43,7 +43,7 @@ fn check(machine: &Machine, n_bytes: u64, synchronous_ns: f64) {
         // The answer alone is ready.
         ("rsend_recv", IRECV_NS + 2.0 * message_ns - handshake_ns),
     ] {
-        let found_ns = time_ns((machine, 2), &format!("skampi/pingpong_{way}"), &[n_bytes]);
+        let found_ns = time_ns((machine, 2), &format!("skampi/pingpong_{way}"), &[0, n_bytes]);
         assert_eq!(found_ns, expected_ns, "{way}, {n_bytes} bytes");
     }
 }
@@ -65,6 +65,16 @@ fn a_mode_adds_what_its_law_says_where_no_message_waits() {
     }
 }
 
+/// SK-20: SKaMPI looks for the pair with the largest latency, which is the farthest one here.
+#[test]
+fn the_slowest_pair_is_found_by_measuring() {
+    let machine = machines::hypercube();
+    let of = |pair| time_ns((&machine, 8), "skampi/pingpong_send_recv", &[pair, 1000]);
+    let [one, three] = [1, 3].map(|hops| 2.0 * message_ns(&machine, hops, 1000));
+    assert!(one < three);
+    assert_eq!([0, 1, 2].map(of), [one, three, three]);
+}
+
 /// SK-33: a rank that packs copies each block, on both sides of a message unless one is in one piece already.
 #[test]
 fn blocks_are_copied_before_a_send_and_after_a_receive() {
@@ -79,7 +89,7 @@ fn blocks_are_copied_before_a_send_and_after_a_receive() {
         let message_ns = message_ns(&machine, 1, n_bytes);
         for (layout, n_copies) in [(0, 0.0), (1, 4.0), (2, 2.0), (3, 4.0)] {
             let arrangement = Arrangement { layout: Some(layout), ..Arrangement::ALL };
-            let case = Case::new(info("skampi/pingpong_send_recv"), &[n_bytes]).on(arrangement);
+            let case = Case::new(info("skampi/pingpong_send_recv"), &[0, n_bytes]).on(arrangement);
             let found_ns = bench.measure(&[case], &settings)[0].series[0].values_ns[0];
             // A block alone is one piece.
             let n_copies = if n_pieces == 1 { 0.0 } else { n_copies };

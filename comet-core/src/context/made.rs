@@ -2,9 +2,10 @@
 
 use super::Context;
 use crate::busy::Busy;
-use crate::driver;
+use crate::driver::{self, Slowest};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::{Cache, File, Sharing};
+use crate::kernel::Side;
 use crate::transport::Transport;
 use crate::window::{Memory, Window};
 
@@ -22,6 +23,23 @@ impl<T: Transport> Context<'_, T> {
         let calibrate = || driver::rounds_per_ms(self.transport);
         let known = self.method.rounds_per_ms.map(|known| *known.get_or_init(calibrate));
         Busy::new(ns, known.unwrap_or_else(calibrate))
+    }
+
+    /// The side of this rank in the pair between which an empty message and its answer take longest, of all
+    /// pairs or, if `of_root`, of those of rank 0; `None` on the others. All ranks call it. The first call of a
+    /// run looks for the pair: as many at once as possible, 20 round trips each.
+    ///
+    /// # Errors
+    /// If the transport fails.
+    ///
+    /// # Panics
+    /// If there is one rank alone.
+    pub fn slowest_pair(&self, of_root: bool) -> Result<Option<Side>> {
+        let (unknown, tag) = (Slowest::default(), self.tag(0));
+        let slowest = self.method.slowest.unwrap_or(&unknown);
+        let pair = slowest.pair(self.meeting, tag, of_root)?;
+        let side = |own: usize| Side { peer: pair[1 - own], leads: own == 0 };
+        Ok(pair.iter().position(|rank| *rank == self.rank()).map(side))
     }
 
     /// A closed window with a part and an origin of so many bytes; all ranks make it.

@@ -24,6 +24,7 @@ mod point;
 mod probe;
 mod rules;
 mod settings;
+mod slowest;
 mod stage;
 mod start;
 mod step;
@@ -40,6 +41,7 @@ pub use conductor::conduct;
 pub use decision::decision_bytes;
 pub use rules::{LoopLimits, Multiples, Rules, StopRule};
 pub use settings::{Pace, Settings, Slices};
+pub(crate) use slowest::Slowest;
 pub use stage::{SAMPLE_BYTES, follow};
 
 /// Error that ends a run.

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::decision::{Decision, Target, Trail};
+use super::slowest::Slowest;
 use super::start::Starts;
 use super::step::Step;
 use super::{Pace, Settings, clock};
@@ -33,6 +34,8 @@ pub(super) struct Stage<'a, T: Transport> {
     files: Option<Folder>,
     /// Rounds of busy work per millisecond, once that is known.
     rounds_per_ms: OnceLock<u64>,
+    /// Pairs with the longest round trip that were found.
+    slowest: Slowest,
     /// Transports of groups and of datatypes, each made once; `None` on ranks that take no part, and
     /// where that of the job serves.
     parts: Vec<(Arrangement, Option<T>)>,
@@ -70,8 +73,9 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
         let (clock, buffers, files) = (None, settings.buffers, None);
-        let (parts, laid, rounds_per_ms) = (Vec::new(), None, OnceLock::new());
-        Self { t, kernels, settings, clock, buffers, files, rounds_per_ms, parts, laid }
+        let (parts, laid) = (Vec::new(), None);
+        let (rounds_per_ms, slowest) = (OnceLock::new(), Slowest::default());
+        Self { t, kernels, settings, clock, buffers, files, rounds_per_ms, slowest, parts, laid }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
@@ -306,6 +310,7 @@ impl<'a, T: Transport> Stage<'a, T> {
             files,
             broken: Some(&self.settings.broken),
             rounds_per_ms: Some(&self.rounds_per_ms),
+            slowest: Some(&self.slowest),
         }
     }
 }

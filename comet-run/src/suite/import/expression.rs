@@ -104,6 +104,8 @@ pub(super) enum Value {
     Counts(Counts),
     /// A communicator of so many ranks.
     Ranks(Counts),
+    /// Rank 0 and the one with the longest round trip from it.
+    SlowestPair,
     Datatype(&'static str, u64),
     /// A constant of MPI.
     Name(String),
@@ -354,6 +356,7 @@ fn called(word: &str, arguments: Vec<Result<Value, String>>) -> Result<Value, St
     match word {
         "get_np" | "get_comm_size" => Ok(Value::Counts(Counts::Max)),
         "comm" => Ok(Value::Ranks(number(first)?)),
+        "comm2_max_latency_with_root" => Ok(Value::SlowestPair),
         _ if word.starts_with("comm2") || word == "comm_from_to" => {
             Ok(Value::Ranks(Counts::One(2.0)))
         }

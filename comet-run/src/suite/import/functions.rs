@@ -19,6 +19,8 @@ pub(super) type Keys = Vec<(&'static str, String)>;
 
 /// Start of the aliases, which a type's number or a function's name follows.
 const ALIAS: &str = "SKaMPI:";
+/// The axis of kernels that look for their two ranks.
+pub(super) const PAIR: &str = "pair";
 /// Start of the names of functions in some of them.
 const MPI: &str = "MPI_";
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::expression::{Counts, Cursor, Names, Range, Step, Token, Value};
-use super::functions::{self, Function, OPERATORS};
+use super::functions::{self, Function, OPERATORS, PAIR};
 use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
 use crate::prepare;
@@ -277,10 +277,11 @@ impl Reader {
                 if *self.first_bounds.get_or_insert(self.bounds) != self.bounds {
                     keys.extend(self.bounds.keys("standard_error"));
                 }
+                let is_found = keys.iter().any(|(key, _)| *key == PAIR);
                 let id = self.measurement.clone().unwrap_or(name);
                 let (place, kernel) = (format!("{}:{line}", self.file), function.info.id());
                 self.imported.push(Translated { place, id, kernel, keys });
-                if function.is_of_pair() {
+                if function.is_of_pair() && !is_found {
                     self.note(line, "a pair of ranks, which is rank 0 and a neighbour here");
                 }
                 if asserts {
@@ -300,6 +301,11 @@ impl Reader {
     ) -> Result<Vec<(&'static str, String)>, String> {
         let mut keys = Vec::new();
         let procs = match ranks? {
+            Value::SlowestPair if function.has(PAIR) => {
+                keys.push((PAIR, "slowest_of_root".to_owned()));
+                "max".to_owned()
+            }
+            Value::SlowestPair => "2".to_owned(),
             _ if function.is_of_pair() => "2".to_owned(),
             Value::Ranks(counts) => counts.sweep(1.0, f64::INFINITY)?,
             _ => return Err("measured on no communicator".into()),

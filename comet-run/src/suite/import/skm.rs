@@ -5,7 +5,7 @@ use std::f64::consts::SQRT_2;
 use std::path::Path;
 
 use super::expression::{Counts, Range, Step};
-use super::functions::{DATATYPES, Function};
+use super::functions::{DATATYPES, Function, PAIR};
 use super::{Bounds, Imported, Translated};
 use crate::paths::text_of;
 
@@ -245,6 +245,10 @@ impl Suite {
         match self.value("Variation").unwrap_or("Length") {
             "Length" => {
                 let lengths = self.sweep(1.0, Counts::One(MAX_BYTES))?;
+                if function.has(PAIR) {
+                    let pair = (PAIR, "slowest".to_owned());
+                    return Ok(vec![("procs", "max".into()), pair, ("length_bytes", lengths)]);
+                }
                 let procs = if function.is_of_pair() { "2" } else { "max" };
                 Ok(vec![("procs", procs.to_owned()), ("length_bytes", lengths)])
             }

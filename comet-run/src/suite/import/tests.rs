@@ -85,7 +85,8 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
              cycle:65536",
             "ranks-2: skampi/comm_dup procs=2..max",
             "more: comet/barrier procs=max",
-            "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 procs=2 cycle:65536",
+            "Pingpong_Ssend_Recv: skampi/pingpong_ssend_recv length_bytes=1,8,1024 pair=slowest_of_root procs=max \
+             cycle:65536",
             "Scan: imb/scan element=int length_bytes=4,8,12,20,32 procs=max cycle:65536",
         ]
     );
@@ -93,7 +94,6 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
         "a.ski:3: set_max_nr_node_times, which the rules decide or nothing does",
         "a.ski:18: Comm_fork, for which no kernel stands",
         "a.ski:22: a branch (if), which a suite file does not have",
-        "a.ski:26: a pair of ranks, which is rank 0 and a neighbour here",
         "a.ski:29: Bcast: 'count', which has no value",
     ];
     assert_eq!(found.notes, notes);
@@ -427,7 +427,7 @@ fn the_file_of_the_paper_is_imported_whole_or_refused_by_its_keys() {
     assert_eq!(
         entries,
         ["MPI_Send-MPI_Recv-dynamicVector1: skampi/pingpong_send_recv datatype=int \
-          length_bytes=0,1..4194304*sqrt2 procs=2"]
+          length_bytes=0,1..4194304*sqrt2 pair=slowest procs=max"]
     );
     assert!(found.entries[0].keys.contains(&("budget", "3min".into())), "{found:?}");
     let starts = [
