@@ -20,6 +20,25 @@ pub(crate) const BY_AGGREGATE: AxisUse = AxisUse::of(&AGGREGATE, "0,1");
 /// Both modes, in the order of IMB-EXT.
 pub(crate) const AGGREGATE_FIRST: AxisUse = AxisUse::of(&AGGREGATE, "1,0");
 
+/// Places of the transfers: one for all, or one for each of a loop of IMB.
+pub(crate) static SECTIONS: Axis = Axis::choice(
+    "sections",
+    "places of transfers: one for all, or disjoint ones in turn, 1000 or as many as 40 MiB hold",
+    &["one", "disjoint"],
+);
+
+/// One place for all transfers.
+pub(crate) const BY_SECTIONS: AxisUse = AxisUse::of(&SECTIONS, "0");
+
+/// Number of places of the transfers of `case`: so many transfers has a loop of IMB.
+pub(crate) fn n_sections(case: &Case) -> usize {
+    const VOLUME: usize = 40 << 20;
+    match case.value(&SECTIONS) {
+        0 => 1,
+        _ => (VOLUME / case.length(&LENGTH_BYTES).max(1)).clamp(1, 1000),
+    }
+}
+
 /// True if each transfer of `case` is ended by itself.
 pub(crate) fn completes_each(case: &Case) -> bool {
     case.value(&AGGREGATE) == 0
@@ -155,26 +174,35 @@ impl Ends {
         Self { target: peer.filter(|_| makes(rank)), origin: peer.filter(|peer| makes(*peer)) }
     }
 
-    /// Fills what puts or (`GETS`) gets read, and spoils what they write.
+    /// Fills what puts or (`GETS`) gets read, and spoils what they write, in each block.
     pub(crate) fn fill<const GETS: bool, T: Transport>(self, blocks: &mut Blocks<T>, seeds: Seeds) {
-        let own = seeds.of(1, blocks.rank());
-        if GETS {
-            blocks.write(0, |part| pattern::fill(part, own));
-            if let Some(target) = self.target {
-                pattern::spoil(blocks.origin(0), seeds.of(1, target));
-            }
-        } else {
-            pattern::fill(blocks.origin(0), own);
-            if let Some(origin) = self.origin {
-                blocks.write(0, |part| pattern::spoil(part, seeds.of(1, origin)));
+        for index in 0..blocks.n_in_part {
+            let own = seeds.of(stream(index), blocks.rank());
+            if GETS {
+                blocks.write(index, |part| pattern::fill(part, own));
+                if let Some(target) = self.target {
+                    pattern::spoil(blocks.origin(index), seeds.of(stream(index), target));
+                }
+            } else {
+                pattern::fill(blocks.origin(index), own);
+                if let Some(origin) = self.origin {
+                    let of_origin = seeds.of(stream(index), origin);
+                    blocks.write(index, |part| pattern::spoil(part, of_origin));
+                }
             }
         }
     }
 
-    /// Starts the transfer of this rank, if it makes any.
+    /// Starts the transfer of this rank from or to block number `index`, if it makes any.
     #[inline]
-    pub(crate) fn start<const GETS: bool, T: Transport>(self, blocks: &Blocks<T>) -> Result<()> {
-        self.start_each::<GETS, T>(blocks, blocks.block_bytes, 1)
+    pub(crate) fn start<const GETS: bool, T: Transport>(
+        self,
+        blocks: &Blocks<T>,
+        index: usize,
+    ) -> Result<()> {
+        let Some(target) = self.target else { return Ok(()) };
+        let (own, to) = (blocks.own(index), blocks.of(target, index));
+        if GETS { blocks.window.get(own, to) } else { blocks.window.put(own, to) }
     }
 
     /// Starts `n` transfers of `length_bytes`, one behind the other in the block, if this rank makes any.
@@ -196,24 +224,32 @@ impl Ends {
         Ok(())
     }
 
-    /// Checks what was written, and all about it.
+    /// Checks what was written, and all about it: a run for each block, in turn.
     pub(crate) fn check<const GETS: bool, T: Transport>(
         self,
         blocks: &mut Blocks<T>,
         check: &mut Checker,
     ) {
-        let seeds = check.seeds();
-        if GETS {
-            if let Some(target) = self.target {
-                let what = format!("the part of rank {target}");
-                check.message(blocks.origin(0), seeds.of(1, target), what);
+        let (seeds, n_runs) =
+            (check.seeds(), usize::try_from(check.n_runs()).unwrap_or(usize::MAX));
+        for index in 0..blocks.n_in_part.min(n_runs) {
+            if GETS {
+                if let Some(target) = self.target {
+                    let what = format!("the part of rank {target}");
+                    check.message(blocks.origin(index), seeds.of(stream(index), target), what);
+                }
+            } else if let Some(origin) = self.origin {
+                let what = format!("what rank {origin} has put");
+                check.message(&mut blocks.read(index), seeds.of(stream(index), origin), what);
             }
-        } else if let Some(origin) = self.origin {
-            let what = format!("what rank {origin} has put");
-            check.message(&mut blocks.read(0), seeds.of(1, origin), what);
         }
         blocks.check(check);
     }
+}
+
+/// Stream of the test data of block number `index`.
+fn stream(index: usize) -> u16 {
+    u16::try_from(1 + index).expect("a window has at most 1000 blocks")
 }
 
 /// Memory of a rank with so many blocks of the length of a case in part and origin together.

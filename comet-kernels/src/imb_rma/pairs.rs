@@ -63,7 +63,7 @@ impl<T: Transport, const GETS: bool, const LOCAL: bool> Operation<T> for Side<T,
 
     #[inline]
     fn run(&mut self, _: &T) -> Result<()> {
-        self.ends.start::<GETS, T>(&self.blocks)?;
+        self.ends.start::<GETS, T>(&self.blocks, 0)?;
         match self.ends.target {
             Some(target) if !self.is_aggregate => self.flush(target),
             _ => Ok(()),

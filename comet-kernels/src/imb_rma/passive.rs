@@ -66,7 +66,7 @@ impl<T: Transport> Operation<T> for Side<T> {
     #[inline]
     fn run(&mut self, t: &T) -> Result<()> {
         if let Some(target) = self.ends.target {
-            self.ends.start::<false, T>(&self.blocks)?;
+            self.ends.start::<false, T>(&self.blocks, 0)?;
             self.blocks.window().flush(target)?;
         }
         if let Some(busy) = &mut self.busy {

@@ -218,7 +218,7 @@ fn stray(family: &str, point: &Point) -> Option<String> {
         "length_bytes" | "vector_length" | "window" | "procs" | "datatype" | "element" | "root" => {
             true
         }
-        "groups" | "aggregate" | "buffers" | "threads" | "stride"
+        "groups" | "aggregate" | "sections" | "buffers" | "threads" | "stride"
             if family == imb::SUITE.family =>
         {
             true
