@@ -81,11 +81,11 @@ pub struct SeriesResult {
     pub invalid: Vec<usize>,
     /// Value of each valid sample by the definition, in nanoseconds for one operation.
     pub values_ns: Vec<f64>,
-    /// Median of the values of each slice that has any.
+    /// Median of the values of each slice that has any, or their mean where that is reported.
     pub slice_medians_ns: Vec<f64>,
     /// Summary of the values.
     pub summary: Summary,
-    /// Interval of the median, from the slice medians, within this launch; `None` below 5 slices.
+    /// Interval of the median of those within this launch; `None` below 5 slices.
     pub interval: Option<Interval>,
     /// Intervals of the 90th and the 99th percentile, likewise.
     pub p90_interval: Option<Interval>,
@@ -169,6 +169,8 @@ pub enum Quote {
     Min,
     /// The least of 20 values, the median over the slices.
     LeastOf20,
+    /// The arithmetic mean of a slice, the median over the slices.
+    SliceMean,
     /// The arithmetic mean (IMB, OSU).
     Mean,
     /// The mean of the middle half (SKaMPI).
@@ -181,6 +183,16 @@ impl Quote {
     /// True for a least value, of which no rate is formed.
     pub fn is_least(self) -> bool {
         matches!(self, Self::Min | Self::LeastOf20)
+    }
+
+    /// True if a slice of `n_samples` counts as preempted after the system took processors from its
+    /// ranks `n_switches` times, each of which spoils one sample: medians, least values and means of
+    /// the middle half bear a tenth of spoiled samples, other means none.
+    pub(crate) fn is_spoiled_by(self, n_switches: u64, n_samples: usize) -> bool {
+        match self {
+            Self::Median | Self::LeastOf20 | Self::MiddleMean => 10 * n_switches > n_samples as u64,
+            Self::Min | Self::SliceMean | Self::Mean | Self::Corrected => n_switches > 0,
+        }
     }
 }
 

@@ -328,10 +328,7 @@ static BARRIER: KernelInfo = info(
     "barrier",
     Class::Synchronisation,
     &[],
-    &[Series {
-        quote_minimum: true,
-        ..series("barrier", Quantity::OpTime, Definition::Completion)
-    }],
+    &[Series { quote: Quote::Min, ..series("barrier", Quantity::OpTime, Definition::Completion) }],
 );
 
 static DIRECTION: Axis = Axis::choice("direction", "where the blocks go", &["row", "column"]);
@@ -495,7 +492,7 @@ fn series_result(series: &'static Series, elapsed_ns: &[&[u64]], pace: Pace) -> 
     let value_ns = |index: usize| of_batch(batch(index));
     let values_ns: Vec<f64> = (0..elapsed_ns[0].len()).map(value_ns).collect();
     let summary = Summary::of(&values_ns).unwrap();
-    let quote = if series.quote_minimum { Quote::Min } else { Quote::Median };
+    let quote = series.quote;
     let is_min = quote == Quote::Min;
     SeriesResult {
         series,

@@ -242,6 +242,7 @@ fn wire_quote(quote: event::Quote) -> Quote {
         event::Quote::Median => Quote::Median,
         event::Quote::Min => Quote::Min,
         event::Quote::LeastOf20 => Quote::LeastOf20,
+        event::Quote::SliceMean => Quote::SliceMean,
         event::Quote::Mean => Quote::Mean,
         event::Quote::MiddleMean => Quote::MiddleMean,
         event::Quote::Corrected => Quote::Corrected,

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use comet_core::definition::{Definition, Quantity};
+use comet_core::event::Quote;
 use comet_core::kernel::{AxisUse, KernelInfo, Profile, Series};
 
 use crate::catalogue::{self, DEFAULT_SUITES};
@@ -64,7 +65,11 @@ fn rates(info: &KernelInfo) -> String {
 
 /// Statistic of a series that is reported.
 fn figure(series: &Series) -> &'static str {
-    if series.quote_minimum { "minimum" } else { "median" }
+    match series.quote {
+        Quote::Median => "median",
+        Quote::SliceMean => "mean",
+        _ => "minimum",
+    }
 }
 
 /// Definitions of the series, each once.

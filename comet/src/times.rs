@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use comet_report::read::parse_records;
-use comet_report::record::{Measured, Point, Quote, Record};
+use comet_report::record::{Measured, Point, Record};
 
 use crate::error::Error;
 
@@ -12,8 +12,8 @@ use crate::error::Error;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Times {
-    /// The median of the medians of the slices, in nanoseconds; of a kernel that reports another
-    /// statistic that of all samples.
+    /// The median of the medians of the slices in nanoseconds, or of their means where a kernel reports
+    /// the mean; of one that reports another statistic that of all samples.
     pub median_ns: f64,
     /// The 95 % interval of the median within this launch, in nanoseconds; `None` below 5 slices.
     pub interval_ns: Option<[f64; 2]>,
@@ -51,10 +51,12 @@ impl Times {
             return Err(Error::NoTimes { kernel, status, message: message.unwrap_or_default() });
         };
         let Measured { numbers, reps, quality, .. } = measured;
-        let is_median = numbers.value.quote == Quote::Median;
         let interval = quality.as_ref().and_then(|quality| quality.interval_ns.as_ref());
         Ok(Self {
-            median_ns: numbers.quoted_ns.filter(|_| is_median).unwrap_or(numbers.time_ns.median),
+            median_ns: numbers
+                .quoted_ns
+                .filter(|_| numbers.value.quote.is_of_slices())
+                .unwrap_or(numbers.time_ns.median),
             interval_ns: interval.map(|interval| [interval.low, interval.high]),
             is_converged: quality.as_ref().and_then(|quality| quality.converged),
             bytes_per_s: numbers.rate.as_ref().map(|rate| rate.bytes_per_s),

@@ -345,7 +345,6 @@ impl<T: Transport> Conductor<'_, T> {
 
     fn measurement(&mut self, point: CaseState, is_refined: bool) -> Result<Measurement, Refusal> {
         let (settings, case) = (self.settings, point.case);
-        let rules = settings.rules;
         let (n_slices, usage, is_steady) = (point.n_slices, point.usage, point.is_steady);
         let n_disturbed = point.n_disturbed;
         let converged = point.converged(settings);
@@ -358,7 +357,7 @@ impl<T: Transport> Conductor<'_, T> {
                 Derived::of(N_PIECES, OF_PIECES, Some(blocks.n_pieces() as f64)),
             ]
         });
-        let series = point.results(rules, self.clock, &world).map_err(|message| Refusal {
+        let series = point.results(self.clock, &world).map_err(|message| Refusal {
             failure: Failure::Failed,
             rank: None,
             message,

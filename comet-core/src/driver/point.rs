@@ -52,6 +52,7 @@ pub(super) struct CaseState {
 /// Samples of one series, and the values that they make.
 pub(super) struct Readings {
     pub(super) definition: Definition,
+    quote: Quote,
     /// Values of a run.
     divisor: u32,
     ranks: Vec<RankSamples>,
@@ -59,20 +60,21 @@ pub(super) struct Readings {
     invalid: Vec<usize>,
     /// Values of the valid samples, slice by slice.
     values_ns: Vec<Vec<f64>>,
-    /// Medians of the slices that have values.
-    medians_ns: Vec<f64>,
+    /// Medians of the slices that have values, or their means where those are reported.
+    slices_ns: Vec<f64>,
 }
 
 impl Readings {
-    pub(super) fn new(definition: Definition, divisor: u32) -> Self {
+    pub(super) fn new(definition: Definition, quote: Quote, divisor: u32) -> Self {
         Self {
             definition,
+            quote,
             divisor,
             ranks: Vec::new(),
             slice_lengths: Vec::new(),
             invalid: Vec::new(),
             values_ns: Vec::new(),
-            medians_ns: Vec::new(),
+            slices_ns: Vec::new(),
         }
     }
 
@@ -82,14 +84,14 @@ impl Readings {
 
     /// The median so far.
     fn median_ns(&self) -> Option<f64> {
-        median(&self.medians_ns)
+        median(&self.slices_ns)
     }
 
     /// Makes no value of the samples so far; they stay as they are.
     fn discard(&mut self) {
         self.invalid = (0..self.slice_lengths.iter().sum()).collect();
         self.values_ns.iter_mut().for_each(Vec::clear);
-        self.medians_ns.clear();
+        self.slices_ns.clear();
     }
 
     /// True for each sample of a slice that counts, an operation of which is expected to take `expected_ns`.
@@ -136,7 +138,10 @@ impl Readings {
         }
         let invalid = valid.iter().enumerate().filter(|(_, is_valid)| !**is_valid);
         self.invalid.extend(invalid.map(|(index, _)| n_before + index));
-        self.medians_ns.extend(median(&values));
+        self.slices_ns.extend(match self.quote {
+            Quote::SliceMean => Summary::of(&values).map(|summary| summary.mean),
+            _ => median(&values),
+        });
         self.values_ns.push(values);
         self.slice_lengths.push(n_samples);
         if self.ranks.is_empty() {
@@ -188,7 +193,7 @@ impl CaseState {
             readings.add(ranks, repetitions, &valid, arrangement);
         }
         let n_switches = usage.map_or(0, |of_slice| of_slice.involuntary_switches);
-        self.n_disturbed += u32::from(settings.rules.is_preempted(n_switches, n_taken));
+        self.n_disturbed += u32::from(self.series[0].quote.is_spoiled_by(n_switches, n_taken));
         self.starts.slice_ended(n_invalid, n_taken * n_series);
         self.n_slices += 1;
         // Slices in which most windows failed do not count: after three of them there are none.
@@ -212,7 +217,7 @@ impl CaseState {
 
     /// True if it has no value: those of windows that were given up do not count.
     pub(super) fn is_empty(&self) -> bool {
-        self.series.iter().all(|readings| readings.medians_ns.is_empty())
+        self.series.iter().all(|readings| readings.slices_ns.is_empty())
     }
 
     /// The pace of the next slice.
@@ -234,9 +239,9 @@ impl CaseState {
 
     /// Reading for a refinement of its sweep, by the first series.
     pub(super) fn reading(&self) -> Option<Reading> {
-        let medians_ns = &self.series[0].medians_ns;
-        let of_all = Summary::of(medians_ns)?;
-        let half_width_ns = match Interval::of_medians(medians_ns) {
+        let slices_ns = &self.series[0].slices_ns;
+        let of_all = Summary::of(slices_ns)?;
+        let half_width_ns = match Interval::of_medians(slices_ns) {
             Some(interval) => Some(interval.half_width()),
             // Without noise a few samples tell all.
             None => {
@@ -281,7 +286,7 @@ impl CaseState {
         }
         let target = self.slices.target?;
         Some(of_each(&|readings| {
-            let interval = Interval::of_medians(&readings.medians_ns);
+            let interval = Interval::of_medians(&readings.slices_ns);
             let median = readings.median_ns();
             interval
                 .zip(median)
@@ -301,7 +306,6 @@ impl CaseState {
     /// If a series has no valid sample.
     pub(super) fn results(
         self,
-        rules: Rules,
         clock: ClockCalibration,
         world: &World<'_>,
     ) -> Result<Vec<SeriesResult>, String> {
@@ -315,9 +319,8 @@ impl CaseState {
                 n => format!("none of {n} samples of {} started together", series.name),
             };
             let summary = Summary::of(&values_ns).ok_or_else(none)?;
-            let slice_medians_ns = readings.medians_ns;
+            let slice_medians_ns = readings.slices_ns;
             let slices: Vec<&[f64]> = readings.values_ns.iter().map(Vec::as_slice).collect();
-            let quote = rules.quote(series);
             let divisor = f64::from(readings.divisor);
             // An interval between two readings holds one; a difference of two intervals holds none.
             let clock_ns = match readings.definition {
@@ -338,9 +341,9 @@ impl CaseState {
                 p90_interval: Interval::of_quantile(&slices, 0.90, SEED).map(with_clock),
                 p99_interval: Interval::of_quantile(&slices, 0.99, SEED).map(with_clock),
                 diagnosis: Diagnosis::of(&slices),
-                quote,
-                quoted_ns: match quote {
-                    Quote::Median => median(&slice_medians_ns),
+                quote: readings.quote,
+                quoted_ns: match readings.quote {
+                    Quote::Median | Quote::SliceMean => median(&slice_medians_ns),
                     Quote::Min => Some(summary.min),
                     Quote::LeastOf20 => least_of_20(&slices),
                     Quote::Mean => Some(summary.mean),

@@ -226,22 +226,11 @@ impl Rules {
     /// The figure of `series` that these rules quote.
     pub fn quote(self, series: &Series) -> Quote {
         match self {
-            Self::Comet if series.quote_minimum => Quote::LeastOf20,
-            Self::Thesis if series.quote_minimum => Quote::Min,
-            Self::Comet => Quote::Median,
+            Self::Comet => series.quote,
+            Self::Thesis if series.quote.is_least() => Quote::Min,
             Self::Imb | Self::ImbP2p | Self::Osu => Quote::Mean,
             Self::Skampi => Quote::MiddleMean,
             Self::Thesis => Quote::Corrected,
-        }
-    }
-
-    /// True if a slice of `n_samples` counts as preempted after the system took processors from its
-    /// ranks `n_switches` times, each of which spoils one sample: medians, least values and means of
-    /// the middle half bear a tenth of spoiled samples, other means none.
-    pub(super) fn is_preempted(self, n_switches: u64, n_samples: usize) -> bool {
-        match self {
-            Self::Comet | Self::Skampi => 10 * n_switches > n_samples as u64,
-            Self::Imb | Self::ImbP2p | Self::Osu | Self::Thesis => n_switches > 0,
         }
     }
 
@@ -306,7 +295,7 @@ impl Rules {
                 })
             }
             // The least of several loops is what its barrier quotes.
-            Self::Thesis if case.info.series.iter().any(|series| series.quote_minimum) => {
+            Self::Thesis if case.info.series.iter().any(|series| series.quote.is_least()) => {
                 Some(Counts { repetitions: 10, n_samples: 100, settle: 1, slices: (1, 1) })
             }
             Self::Thesis => Some(one_loop(1000, 1)),
@@ -509,18 +498,18 @@ mod tests {
 
     #[test]
     fn a_tenth_of_spoiled_samples_changes_no_median_but_one_changes_a_mean() {
-        for (rules, n_switches, n_samples, expected) in [
-            (Rules::Comet, 10, 100, false),
-            (Rules::Comet, 11, 100, true),
-            (Rules::Comet, 1, 9, true),
-            (Rules::Comet, 0, 0, false),
-            (Rules::Skampi, 1, 10, false),
-            (Rules::Imb, 1, 1000, true),
-            (Rules::Osu, 1, 1000, true),
-            (Rules::Thesis, 0, 1, false),
+        for (quote, n_switches, n_samples, expected) in [
+            (Quote::Median, 10, 100, false),
+            (Quote::Median, 11, 100, true),
+            (Quote::LeastOf20, 1, 9, true),
+            (Quote::Median, 0, 0, false),
+            (Quote::MiddleMean, 1, 10, false),
+            (Quote::Mean, 1, 1000, true),
+            (Quote::SliceMean, 1, 1000, true),
+            (Quote::Corrected, 0, 1, false),
         ] {
-            let found = rules.is_preempted(n_switches, n_samples);
-            assert_eq!(found, expected, "{rules:?} {n_switches} {n_samples}");
+            let found = quote.is_spoiled_by(n_switches, n_samples);
+            assert_eq!(found, expected, "{quote:?} {n_switches} {n_samples}");
         }
     }
 }

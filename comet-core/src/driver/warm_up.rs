@@ -115,7 +115,8 @@ impl<T: Transport> Conductor<'_, T> {
         let clocks = self.stage.has_common_clock();
         let readings = |index| {
             let definition = case.info.definition_under(index, wanted).on_clocks(clocks);
-            Readings::new(definition, case.info.series[index].divisor(case))
+            let series = &case.info.series[index];
+            Readings::new(definition, settings.rules.quote(series), series.divisor(case))
         };
         CaseState {
             case: *case,

@@ -8,6 +8,7 @@ use super::case::Case;
 use super::rate::Rate;
 use super::world::World;
 use crate::definition::{Definition, Quantity};
+use crate::event::Quote;
 
 /// The most series that one kernel may measure.
 pub const MAX_SERIES: usize = 6;
@@ -85,8 +86,8 @@ pub enum Timing {
     /// A repetition on the test node starts when the one before has ended on all ranks, so that
     /// any number of them may lie between two clock reads.
     Batched,
-    /// Another rank may be one repetition ahead of the test node: several lie between two clock
-    /// reads, or their phase would be measured rather than their time.
+    /// Another rank may be one repetition ahead of the test node, or repetitions meet a load in turn:
+    /// several lie between two clock reads, or their phase would be measured rather than their time.
     Pipelined,
     /// Repetitions would run into each other: one operation between two clock reads, before which
     /// all ranks start together.
@@ -109,8 +110,8 @@ pub struct Series {
     pub quantity: Quantity,
     /// Rule by which samples of the ranks make one value, if the user asks for no other.
     pub definition: Definition,
-    /// True if the least value is reported, rather than the median.
-    pub quote_minimum: bool,
+    /// Reported statistic, unless the rules of another benchmark choose one.
+    pub quote: Quote,
     /// Bytes that one operation moves, for the bandwidth; `None` where there is none.
     pub bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>,
     /// Rates beside that bandwidth, each of its own kind.
@@ -129,7 +130,7 @@ impl Series {
             name,
             quantity,
             definition,
-            quote_minimum: false,
+            quote: Quote::Median,
             bytes_per_op: |_, _| None,
             rates: &[],
             n_turns: |_| 1,
@@ -162,6 +163,11 @@ impl Series {
     /// This series with the bytes that one operation moves.
     pub const fn moving(self, bytes_per_op: fn(&Case, &World<'_>) -> Option<u64>) -> Self {
         Self { bytes_per_op, ..self }
+    }
+
+    /// This series with the mean of a slice reported.
+    pub const fn by_mean(self) -> Self {
+        Self { quote: Quote::SliceMean, ..self }
     }
 
     /// This series with rates beside the bandwidth.

@@ -8,6 +8,7 @@ pub use super::{
 pub use crate::context::{Context, Laps};
 pub use crate::definition::{Definition, Quantity};
 pub use crate::error::Result;
+pub use crate::event::Quote;
 pub use crate::pattern;
 pub use crate::transport::{Rank, Source, Status, Tag, Transport};
 pub use comet_stats::Summary;

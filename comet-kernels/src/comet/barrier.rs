@@ -80,7 +80,7 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
         },
         class: Class::Synchronisation,
         aliases: &["IMB:Barrier", "OSU:osu_barrier", "SKaMPI:18"],
-        series: &[Series { quote_minimum: true, ..Series::on_test_node("barrier") }],
+        series: &[Series { quote: Quote::LeastOf20, ..Series::on_test_node("barrier") }],
         timing: Timing::Pipelined,
         admits: |_, _| Ok(()),
         bytes_per_rank: |_, _| 16 * LINGER_VECTOR_LENGTH as u64,

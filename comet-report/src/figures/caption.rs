@@ -106,7 +106,7 @@ fn plural(point: &Point) -> Option<&'static str> {
         Quote::Median if point.quoted_ns().is_none() => "medians",
         Quote::Median => "medians of slice medians",
         Quote::Min | Quote::LeastOf20 => "least values",
-        Quote::Mean => "means",
+        Quote::SliceMean | Quote::Mean => "means",
         Quote::MiddleMean => "means of the middle half",
         Quote::Corrected => "means less an empty loop",
     })

@@ -427,7 +427,7 @@ fn definition(points: &[Point], value: &Value) -> String {
         Quote::Median => "",
         Quote::Min => "; quote the least value",
         Quote::LeastOf20 => "; quote the least of 20",
-        Quote::Mean => "; quote the mean",
+        Quote::SliceMean | Quote::Mean => "; quote the mean",
         Quote::MiddleMean => "; quote the mean of the middle half",
         Quote::Corrected => "; quote the mean less an empty loop",
     };

@@ -143,8 +143,8 @@ fn numbers(all: &[&Measured]) -> Measured {
     let numbers = &mut merged.numbers;
     numbers.quoted_ns = median(&quoted_ns(all));
     numbers.time_ns = summary(all.iter().map(|of| &of.numbers.time_ns)).expect("there is a launch");
-    let of_median = interval.filter(|_| numbers.value.quote == Quote::Median);
-    numbers.time_ns.ci95 = of_median.map(|interval| [interval.low, interval.high]);
+    let of_slices = interval.filter(|_| numbers.value.quote.is_of_slices());
+    numbers.time_ns.ci95 = of_slices.map(|interval| [interval.low, interval.high]);
     let ratio = basis_ns(&all[0].numbers).zip(basis_ns(numbers));
     let ratio = ratio.map_or(1.0, |(first_ns, merged_ns)| first_ns / merged_ns);
     let of_bytes = numbers.rate.iter_mut().map(|rate| &mut rate.bytes_per_s);

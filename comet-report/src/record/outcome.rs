@@ -8,8 +8,8 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
-    Check, Derived, Launches, NamedRate, Params, Plan, Point, PointStatus, Quality, Quote, RanksNs,
-    Rate, Reps, Samples, Summary, Text, Value,
+    Check, Derived, Launches, NamedRate, Params, Plan, Point, PointStatus, Quality, RanksNs, Rate,
+    Reps, Samples, Summary, Text, Value,
 };
 
 /// Outcome of a case: numbers, or the reason why there are none.
@@ -123,15 +123,15 @@ impl Point {
         self.numbers()?.quoted_ns
     }
 
-    /// The 95 % interval of the figure to quote: of any from launch to launch, of the median alone
-    /// within a launch.
+    /// The 95 % interval of the figure to quote: of any from launch to launch, within a launch of
+    /// those that are medians over the slices.
     pub fn interval_ns(&self) -> Option<[f64; 2]> {
         if self.launches.is_some() {
             let interval = self.quality()?.interval_ns.as_ref()?;
             return Some([interval.low, interval.high]);
         }
         let Numbers { value, time_ns, .. } = self.numbers()?;
-        time_ns.ci95.filter(|_| value.quote == Quote::Median)
+        time_ns.ci95.filter(|_| value.quote.is_of_slices())
     }
 
     /// The rate, where the series moves bytes.

@@ -149,12 +149,22 @@ pub enum Quote {
     /// The least of 20 values, the median over the slices. Since minor version 8.
     #[serde(rename = "least_of_20")]
     LeastOf20,
+    /// The mean of a slice, the median over the slices. Since minor version 13.
+    SliceMean,
     /// The mean. Since minor version 2.
     Mean,
     /// The mean of the middle half. Since minor version 2.
     MiddleMean,
     /// The mean, less an empty loop. Since minor version 2.
     Corrected,
+}
+
+impl Quote {
+    /// True if it is the median over the slices of the figure of each, of which intervals within a
+    /// launch are.
+    pub fn is_of_slices(self) -> bool {
+        matches!(self, Self::Median | Self::SliceMean)
+    }
 }
 
 /// Plan of a measurement.
@@ -261,7 +271,8 @@ pub struct Summary {
     pub stddev: Option<f64>,
     /// Median of the distances from the median.
     pub mad: f64,
-    /// 95 % confidence interval of the median, where it was computed.
+    /// 95 % confidence interval of the median, or of the mean of a slice where that is
+    /// reported, where it was computed.
     pub ci95: Option<[f64; 2]>,
 }
 
@@ -392,11 +403,11 @@ pub enum PointStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Quality {
-    /// Median of each slice, a visit of the case, in time order.
+    /// Median of each slice, a visit of the case, in time order, or its mean where that is reported.
     pub slice_medians_ns: Vec<f64>,
     /// Number of samples of each slice.
     pub slice_lengths: Vec<usize>,
-    /// Interval of the median: from launch to launch where there are several, else within this
+    /// Interval of the median of these: from launch to launch where there are several, else within this
     /// one; `null` below 5 slices of it. Its lower end is less `overhead_ns.clock` since minor
     /// version 8, and less the median of `start_skew_ns` where D1 and D9 hold that.
     pub interval_ns: Option<Interval>,

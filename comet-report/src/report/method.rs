@@ -99,6 +99,7 @@ fn quote(quote: Quote) -> &'static str {
         Quote::Median => "the median of slice medians",
         Quote::Min => "the least value",
         Quote::LeastOf20 => "the least of 20 samples, the median over the slices",
+        Quote::SliceMean => "the mean of a slice, the median over the slices",
         Quote::Mean => "the mean",
         Quote::MiddleMean => "the mean of the middle half",
         Quote::Corrected => "the mean less an empty loop",

@@ -151,7 +151,7 @@ pub(super) fn quoted(quote: Quote) -> &'static str {
     match quote {
         Quote::Median => "median_us",
         Quote::Min | Quote::LeastOf20 => "min_us",
-        Quote::Mean => "mean_us",
+        Quote::SliceMean | Quote::Mean => "mean_us",
         Quote::MiddleMean => "middle_us",
         Quote::Corrected => "corrected_us",
     }
