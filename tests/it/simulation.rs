@@ -216,3 +216,64 @@ fn times_that_vary_take_an_echo_out_of_step_with_its_load() {
     assert_eq!(n_times, n_points, "distinct times with noise");
     folder.run("contention -t sim -n 8 --sizes 8").success().notes("phase-locked");
 }
+
+/// A network on whose links long messages of a load hold up short echoes.
+const SHARED: &str = r#"
+format = 1
+name = "shared"
+topology = { kind = "torus", dims = [5, 3], switching = "cut-through", link = "1300 MB/s" }
+noise = { seed = 1, source = [{ kind = "log_normal", sigma = "2 %" }] }
+
+[[protocol]]
+up_to = "30 kB"
+kind = "eager"
+t0 = "1370 ns"
+per_byte = "1.25 ns/B"
+hop = "83 ns"
+split = { o_send = "310 ns", o_recv = "270 ns" }
+
+[[protocol]]
+kind = "rendezvous"
+t0 = "9700 ns"
+per_byte = "0.8 ns/B"
+hop = "83 ns"
+split = { o_send = "310 ns", o_recv = "270 ns", handshake = "3 us" }
+"#;
+
+/// Times of an empty echo without load and at ninety per cent load, and the lengths of both loads.
+fn under_load(clock: &str, options: &str) -> ([f64; 2], [Value; 2]) {
+    let folder = Folder::new();
+    folder.write("shared.toml", &format!("{SHARED}{clock}"));
+    let line = "contention --machine ./shared.toml -n 15 -s 0,64,4Ki,64Ki -q --format none";
+    folder.run(&format!("{line} {options} -o r.jsonl")).success();
+    let records = folder.records("r.jsonl");
+    let of = |series: &str| {
+        let is_meant =
+            |point: &&Value| point["variant"] == series && point["params"]["length_bytes"] == 0;
+        records.points_of("comet/contention").find(is_meant).expect("a point").clone()
+    };
+    let [idle, loaded] = ["idle", "ninety_load"].map(of);
+    assert_eq!(loaded["value"]["quote"], "slice_mean", "{loaded}");
+    let loads = ["load_50_bytes", "load_90_bytes"].map(|name| loaded["params"][name].clone());
+    ([idle, loaded].map(|point| point["quoted_ns"].as_f64().expect("a time")), loads)
+}
+
+#[test]
+fn the_slowdown_under_load_follows_from_no_number_of_repetitions_and_no_clock() {
+    let costly = "[clock]\ncall_cost = \"31 ns\"\n";
+    let mut factors = Vec::new();
+    for (clock, options) in [
+        ("", "--profile quick --repetitions 1"),
+        ("", "--profile quick --repetitions 2"),
+        ("", "--repetitions 1"),
+        ("", "--repetitions 8"),
+        ("", "--profile quick"),
+        (costly, "--profile quick"),
+    ] {
+        let ([idle_ns, loaded_ns], loads) = under_load(clock, options);
+        assert_eq!(loads, [4096, 65_536], "{options}");
+        factors.push((loaded_ns / idle_ns, options));
+    }
+    let [least, most] = [f64::min, f64::max].map(|of| factors.iter().map(|f| f.0).reduce(of));
+    assert!(most < least.map(|least| 1.1 * least), "{factors:?}");
+}

@@ -2,7 +2,7 @@
 
 use super::settings::{Pace, Settings, Slices};
 use crate::event::ClockCalibration;
-use crate::kernel::{MAX_SERIES, Timing};
+use crate::kernel::{Class, KernelInfo, MAX_SERIES, Timing};
 use comet_stats::{real, whole};
 
 /// An interval holds at least this many clock costs and clock steps, so that both distort it by
@@ -18,6 +18,9 @@ const MIN_PIPELINED: f64 = 10.0;
 const MAX_REPETITIONS: f64 = 10_000.0;
 /// The fewest samples of a slice, where the budget allows them.
 const MIN_SLICE_SAMPLES: f64 = 5.0;
+/// The fewest operations of a slice beside a load, likewise: they meet many messages of the load, or
+/// the first few would decide, which each slice meets alike.
+const MIN_LOADED: u32 = 200;
 /// Operations and nanoseconds that a warm-up lasts at least, if the budget allows it.
 const MIN_WARM_UP: f64 = 100.0;
 const MIN_WARM_UP_NS: f64 = 2e6;
@@ -126,10 +129,10 @@ pub(super) fn warm_up_samples(settings: &Settings, probe: Probe, repetitions: u3
     to_u32(wanted.min(affordable).ceil().clamp(f64::from(N_PROBE_SAMPLES), MAX_WARM_UP_SAMPLES))
 }
 
-/// Number of samples in a slice of `slices`, so that the fewest of them fit into the budget.
+/// Number of samples in a slice of `slices` of `info`, so that the fewest of them fit into the budget.
 pub(super) fn slice_samples(
     settings: &Settings,
-    slices: Slices,
+    (slices, info): (Slices, &KernelInfo),
     probe: Probe,
     repetitions: u32,
 ) -> u32 {
@@ -139,8 +142,15 @@ pub(super) fn slice_samples(
     let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
     let affordable_ns = real(settings.case_budget_ns) / f64::from(slices.min);
     let in_time = real(slices.length_ns) / sample_ns;
-    let wanted = in_time.max(MIN_SLICE_SAMPLES).min(affordable_ns / sample_ns);
-    to_u32(wanted.clamp(1.0, f64::from(slices.max_samples)))
+    let n_loaded = if is_loaded(info) { MIN_LOADED.div_ceil(repetitions) } else { 1 };
+    let least = MIN_SLICE_SAMPLES.max(f64::from(n_loaded));
+    let wanted = in_time.max(least).min(affordable_ns / sample_ns);
+    to_u32(wanted.clamp(1.0, f64::from(slices.max_samples.max(n_loaded))))
+}
+
+/// True if the operations of `info` run beside a load, which takes time to build up.
+pub(super) fn is_loaded(info: &KernelInfo) -> bool {
+    info.class == Class::Contention
 }
 
 /// Number of samples of one step of a round of `n_samples`, `sample_ns` each: all of them, unless
@@ -205,6 +215,9 @@ mod tests {
         series_ns[..2].copy_from_slice(&[first, second]);
         Probe { series_ns, sample_ns, start_ns: 0.0 }
     }
+
+    static FREE: KernelInfo = KernelInfo::pair("test");
+    static LOADED: KernelInfo = KernelInfo { class: Class::Contention, ..FREE };
 
     #[test]
     fn an_interval_is_a_hundred_clock_costs_long() {
@@ -271,7 +284,8 @@ mod tests {
                 settings.case_budget_ns = settings.case_budget_ns.div_ceil(n_launches);
                 settings.slices.min = 1;
                 for ns in [0.0, 100.0, 1e6, 1e9] {
-                    let n_samples = slice_samples(&settings, settings.slices, probe(ns), 1);
+                    let n_samples =
+                        slice_samples(&settings, (settings.slices, &FREE), probe(ns), 1);
                     let n_repetitions = repetitions(&settings, Timing::Batched, CLOCK, probe(ns));
                     assert!(n_samples > 0 && n_repetitions > 0, "{ns} ns in {n_launches} launches");
                     let n_discarded = n_discarded(&settings, probe(ns), n_repetitions);
@@ -287,13 +301,18 @@ mod tests {
     #[test]
     fn a_slice_is_as_long_as_the_settings_say_and_the_fewest_fit_into_the_budget() {
         let settings = Settings::of(Profile::Standard);
-        let check = |ns, expected| {
-            assert_eq!(slice_samples(&settings, settings.slices, probe(ns), 1), expected, "{ns}");
+        let check = |info, repetitions, ns, expected| {
+            let found = slice_samples(&settings, (settings.slices, info), probe(ns), repetitions);
+            assert_eq!(found, expected, "{repetitions} of {ns}");
         };
-        check(1000.0, 100);
-        check(100_000.0, 50);
-        check(2e6, 5);
-        check(10e6, 2);
-        check(1e9, 1);
+        check(&FREE, 1, 1000.0, 100);
+        check(&FREE, 1, 100_000.0, 50);
+        check(&FREE, 1, 2e6, 5);
+        check(&FREE, 1, 10e6, 2);
+        check(&FREE, 1, 1e9, 1);
+        // As many operations whatever the repetitions, within the budget.
+        check(&LOADED, 1, 10_000.0, 200);
+        check(&LOADED, 3, 50_000.0, 67);
+        check(&LOADED, 1, 1e9, 1);
     }
 }

@@ -109,7 +109,7 @@ impl<T: Transport> Conductor<'_, T> {
         let n_samples = match counts {
             _ if case.info.is_once => 1,
             Some(_) if settings.samples.is_none() => slices.max_samples,
-            _ => probe::slice_samples(settings, slices, probe, pace.repetitions),
+            _ => probe::slice_samples(settings, (slices, case.info), probe, pace.repetitions),
         };
         let wanted = settings.definition(case.info);
         let clocks = self.stage.has_common_clock();
@@ -185,13 +185,17 @@ impl<T: Transport> Conductor<'_, T> {
             }
             _ => probe::repetitions(settings, timing, self.clock, probe),
         };
+        // Nothing is known of what is not probed.
+        let builds_up = probe::is_loaded(case.info) && probe.slowest_ns() > 0.0;
         let chosen = settings.warm_up.or(counts.map(|counts| counts.settle));
         let settle = match chosen {
             Some(n) => [n; MAX_SERIES],
             // Nothing there falls asleep or warms up. Ranks and links are idle when a window opens,
             // whatever precedes it; elsewhere ranks get into step.
             None if self.stage.t.clock().is_virtual && self.has_windows(case) => [0; MAX_SERIES],
-            None if self.stage.t.clock().is_virtual => [probe::MIN_SETTLE; MAX_SERIES],
+            None if self.stage.t.clock().is_virtual && !builds_up => {
+                [probe::MIN_SETTLE; MAX_SERIES]
+            }
             None => probe::settle(probe),
         };
         Pace { repetitions, settle, ..first }

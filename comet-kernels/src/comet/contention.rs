@@ -16,14 +16,15 @@
 //! ```
 //! **Timed** (the tester): the echo, as in `comet/echo`; nothing else lies between the clock reads.
 //!
-//! **Reports**: one-way time of the echo without load, at 50 % and at 90 % load, and both slowdowns, as
-//! ratios of medians.
+//! **Reports**: mean one-way time of the echo without load, at 50 % and at 90 % load, and both slowdowns,
+//! as ratios of these. An echo waits for a message of the load or for none, so that the median of a few
+//! follows from their number.
 //!
 //! **Rate**: `length_bytes` / one-way time.
 //!
 //! **Parameters**: `length_bytes` of the echo. `load_50_bytes` and `load_90_bytes`, the lengths of
-//! the messages that load the links, follow from `comet/echo`: the least that reach 50 % and 90 %
-//! of its peak bandwidth at one hop (486 and 5000 bytes in the thesis).
+//! the messages that load the links, follow from `comet/echo`: the lengths of its sweep that come
+//! nearest to 50 % and 90 % of its peak bandwidth at one hop (486 and 5000 bytes in the thesis).
 //!
 //! **Verified by**: contents, source and length of the echoes in both directions, and of every
 //! message of the load.
@@ -34,7 +35,6 @@
 
 use comet_core::kernel::Cast;
 use comet_core::kernel::prelude::*;
-use comet_stats::whole;
 
 use crate::pattern::Bounce;
 
@@ -75,10 +75,11 @@ const INFO: KernelInfo = KernelInfo {
         AxisUse::of(&LOAD_90_BYTES, ""),
     ],
     series: &[
-        Series::one_way("idle"),
-        Series::one_way("half_load"),
-        Series::one_way("ninety_load"),
+        Series::one_way("idle").by_mean(),
+        Series::one_way("half_load").by_mean(),
+        Series::one_way("ninety_load").by_mean(),
     ],
+    timing: Timing::Pipelined,
     admits: |_, world| world.cast().map(drop),
     bytes_per_rank: |case, _| {
         let load_bytes = case.value(&LOAD_50_BYTES).max(case.value(&LOAD_90_BYTES));
@@ -300,22 +301,19 @@ impl<T: Transport> Pattern<T> for Contention {
                 curve.len()
             ));
         }
-        let case = case.with(&LOAD_50_BYTES, length_reaching(&curve, 0.5));
-        Ok(case.with(&LOAD_90_BYTES, length_reaching(&curve, 0.9)))
+        let case = case.with(&LOAD_50_BYTES, length_near(&curve, 0.5));
+        Ok(case.with(&LOAD_90_BYTES, length_near(&curve, 0.9)))
     }
 
     fn derived(&self, _case: &Case, summaries: &[Summary]) -> Vec<Derived> {
         let [idle, half, ninety] = summaries else { return Vec::new() };
+        // Of what was quoted: of several slices the middle one.
         let slowdown = |load: &Summary| (idle.median > 0.0).then(|| load.median / idle.median);
         vec![
-            Derived::of(
-                "slowdown_at_half_load",
-                "median(half_load) / median(idle)",
-                slowdown(half),
-            ),
+            Derived::of("slowdown_at_half_load", "mean(half_load) / mean(idle)", slowdown(half)),
             Derived::of(
                 "slowdown_at_ninety_load",
-                "median(ninety_load) / median(idle)",
+                "mean(ninety_load) / mean(idle)",
                 slowdown(ninety),
             ),
         ]
@@ -328,38 +326,30 @@ fn loads(case: &Case) -> [usize; 3] {
 }
 
 /// Lengths above 0 and bandwidths (bytes per nanosecond) of the echo at one hop, by length.
-fn bandwidths(history: &History) -> Vec<(f64, f64)> {
-    let mut curve: Vec<(f64, f64)> = history
+fn bandwidths(history: &History) -> Vec<(u64, f64)> {
+    let mut curve: Vec<(u64, f64)> = history
         .of("comet/echo")
         .filter(|(case, _)| case.find(&HOPS) == Some(1))
         .filter_map(|(case, summaries)| {
             let (length_bytes, time) = (case.value(&LENGTH_BYTES), summaries.first()?.median);
-            (length_bytes > 0 && time > 0.0)
-                .then(|| (length_bytes as f64, length_bytes as f64 / time))
+            (length_bytes > 0 && time > 0.0).then(|| (length_bytes, length_bytes as f64 / time))
         })
         .collect();
-    curve.sort_by(|a, b| a.0.total_cmp(&b.0));
+    curve.sort_by_key(|point| point.0);
     curve
 }
 
-/// The least length that reaches `share` of the peak of `curve`; between two measured lengths the
-/// bandwidth is taken to grow with the logarithm of the length.
+/// The length nearest to `share` of the peak of `curve`, of the least that reaches it and the one
+/// before: runs of one machine find the same, and a length between two would differ.
 ///
 /// # Panics
 /// If `curve` is empty.
-fn length_reaching(curve: &[(f64, f64)], share: f64) -> u64 {
-    let peak = curve.iter().map(|point| point.1).fold(0.0, f64::max);
-    let target = share * peak;
+fn length_near(curve: &[(u64, f64)], share: f64) -> u64 {
+    let target = share * curve.iter().map(|point| point.1).fold(0.0, f64::max);
     let reached = curve.iter().position(|point| point.1 >= target);
     let index = reached.expect("the peak is one of the points");
-    let (length_bytes, bandwidth) = curve[index];
-    if index == 0 {
-        return whole(length_bytes);
-    }
-    let (length_below, bandwidth_below) = curve[index - 1];
-    let part = (target - bandwidth_below) / (bandwidth - bandwidth_below);
-    let between = length_below * (length_bytes / length_below).powf(part);
-    whole(between.ceil().min(length_bytes))
+    let (below, above) = (curve[index.saturating_sub(1)], curve[index]);
+    if target - below.1 < above.1 - target { below.0 } else { above.0 }
 }
 
 #[cfg(test)]
@@ -392,16 +382,18 @@ mod tests {
     }
 
     #[test]
-    fn load_lengths_are_the_least_that_reach_their_share() {
-        let check = |curve: &[(f64, f64)], expected: [u64; 2]| {
-            assert_eq!([0.5, 0.9].map(|share| length_reaching(curve, share)), expected);
+    fn load_lengths_are_those_of_the_sweep_nearest_to_their_share() {
+        let check = |curve: &[(u64, f64)], expected: [u64; 2]| {
+            assert_eq!([0.5, 0.9].map(|share| length_near(curve, share)), expected);
         };
-        // Half of the peak lies half way from 100 to 10000 on a logarithmic scale.
-        check(&[(100.0, 2.0), (10_000.0, 8.0), (20_000.0, 10.0)], [1000, 14_143]);
-        check(&[(64.0, 10.0), (128.0, 8.0)], [64, 64]);
-        check(&[(1.0, 5.0), (2.0, 10.0)], [1, 2]);
+        check(&[(100, 3.0), (10_000, 8.0), (20_000, 10.0)], [100, 20_000]);
+        // A bandwidth on either side of the half is the nearest all the same.
+        check(&[(64, 0.04), (4096, 0.503), (65_536, 1.0)], [4096, 65_536]);
+        check(&[(64, 0.04), (4096, 0.497), (65_536, 1.0)], [4096, 65_536]);
+        check(&[(64, 10.0), (128, 8.0)], [64, 64]);
+        check(&[(1, 5.0), (2, 10.0)], [1, 2]);
         // What comes after the first length that reaches the share does not matter.
-        check(&[(8.0, 1.0), (16.0, 9.0), (32.0, 2.0), (64.0, 10.0)], [12, 16]);
+        check(&[(8, 2.0), (16, 9.0), (32, 5.0), (64, 10.0)], [8, 16]);
     }
 
     #[test]

@@ -66,7 +66,7 @@ fn slowdowns(kernel: &KernelPoints<'_>, x: &str) -> Figure {
     let y_axis = axis("time under load over time without", Quantity::Ratio, Scale::Linear);
     let mut chart = chart::chart(along(kernel, x, Scale::Log2), y_axis, drawn);
     chart.marks.push(chart::level("no slowdown".into(), 1.0, 0));
-    let what = "Ratio of the median times of an echo with and without load, against message length";
+    let what = "Ratio of the mean times of an echo with and without load, against message length";
     kernel.figure("slowdown", "slowdown", Caption::of_ratio(what, kernel), chart)
 }
 
