@@ -88,14 +88,25 @@ fn a_plan_counts_cases() {
 }
 
 #[test]
-fn a_cast_that_may_share_links_skips_nothing() {
+fn contention_is_measured_by_what_its_refusals_advise() {
     let folder = Folder::new();
     // Unlike the topology's own cast, four ranks of a table may share links that nobody knows.
     let hops = "[[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 0, 1], [1, 1, 1, 0]]";
     folder.write("t.json", &format!("{{\"mesh\": [[0, 1, 2, 3]], \"hops\": {hops}}}"));
-    for line in ["-n 8 --cast 0,7,1,3", "--topology t.json --cast 0,3,1,2"] {
-        let output = folder.run(&format!("plan comet/contention {line}")).success();
-        assert!(!output.stdout.contains("skips "), "{output:#?}");
+    // Each refusal beside what it advises.
+    for (refused, remedy, line) in [
+        ("-n 4", "at least 8 ranks", "-n 8"),
+        ("-n 4", "--topology and --cast 0,3,1,2", "--topology t.json --cast 0,3,1,2"),
+        ("-n 8 --cast 0,1,2,3", "--cast 0,7,1,3", "-n 8 --cast 0,7,1,3"),
+        ("--machine t3e -n 9", "a torus of at least 10 ranks", "--machine t3e -n 10"),
+        ("--machine cm5 -n 16", "--cast SOURCE", "--machine cm5 -n 16 --cast 0,4,1,8"),
+        ("--machine hbv2-hdr -n 16", "--cast SOURCE", "--machine hbv2-hdr -n 16 --cast 0,4,1,8"),
+        ("--machine sp2 -n 16", "--cast 0,3,1,2", "--machine sp2 -n 16 --cast 0,3,1,2"),
+    ] {
+        let plan = |line| folder.run(&format!("plan comet/contention {line}")).success().stdout;
+        let (without, with) = (plan(refused), plan(line));
+        assert!(without.contains(remedy), "{without}");
+        assert!(!with.contains(" link with an echo"), "{with}");
     }
 }
 

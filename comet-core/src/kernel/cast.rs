@@ -37,6 +37,38 @@ impl Cast {
         sinks.take(n_ranks).find_map(inner).or_else(|| Self::tried_on(topology))
     }
 
+    /// The four ranks whose routes share a link of `topology`, or the sentence with a remedy.
+    ///
+    /// # Errors
+    /// If there are none, or none that are known.
+    pub(super) fn required_on(topology: &Topology) -> Result<Self, String> {
+        Self::on(topology).ok_or_else(|| {
+            let (ranks, metric) = (count(topology.n_ranks(), "rank"), topology.metric());
+            format!(
+                "no load between two of {ranks} is known to share a link with an echo between two \
+                 others on the {metric} ({})",
+                Self::remedy(topology)
+            )
+        })
+    }
+
+    /// A remedy where load and echo share no link of `topology`.
+    fn remedy(topology: &Topology) -> String {
+        let of_table = "on a real machine a table of hops with --topology";
+        match (Self::on(topology), topology.metric()) {
+            (Some(cast), _) => {
+                let [source, sink, tester, partner] = cast.ranks();
+                format!("use --cast {source},{sink},{tester},{partner}, or {of_table}")
+            }
+            (None, "hypercube") => {
+                format!("use at least 8 ranks, or {of_table} and --cast 0,3,1,2")
+            }
+            (None, "torus") => "use a torus of at least 10 ranks".into(),
+            (None, "flat") => "measure ranks that share none, with --cast 0,3,1,2".into(),
+            (None, _) => "name the ranks of both, with --cast SOURCE,SINK,RANK,RANK".into(),
+        }
+    }
+
     fn tried_on(topology: &Topology) -> Option<Self> {
         let n_ranks = topology.n_ranks();
         let all = || 0..if n_ranks <= MAX_TRIED { n_ranks } else { 0 };
@@ -86,8 +118,9 @@ impl Cast {
         }
         Err(format!(
             "a load from {source} to {sink} shares no link with an echo between {tester} and \
-             {partner} on the {} (give another --cast, or the distances with --topology)",
-            topology.metric()
+             {partner} on the {} ({})",
+            topology.metric(),
+            Self::remedy(topology)
         ))
     }
 }
@@ -112,7 +145,7 @@ impl FromStr for Cast {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Mesh, Metric};
+    use crate::topology::{Mesh, Metric, torus_sides};
 
     fn cast([source, sink, tester, partner]: [Rank; 4]) -> Cast {
         Cast { source, sink, tester, partner }
@@ -146,9 +179,29 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_a_crossbar_share_no_link() {
-        let flat = Topology::with_metric(Mesh::gray(16), Metric::Flat).unwrap();
-        assert_eq!(Cast::on(&flat), None);
+    fn each_remedy_is_one() {
+        let on = |metric, n_ranks| Topology::with_metric(Mesh::gray(n_ranks), metric).unwrap();
+        let check = |topology: &Topology, expected: &str| {
+            let refusal = Cast::required_on(topology).unwrap_err();
+            assert!(refusal.contains(expected), "{refusal}");
+        };
+        check(&Topology::hypercube(4), "on the hypercube (use at least 8 ranks, or on a real");
+        check(&on(Metric::Torus(vec![3, 3]), 9), "on the torus (use a torus of at least 10 ranks)");
+        for (n_ranks, n_dims) in (10..=64).flat_map(|n| [1, 2, 3].map(|n_dims| (n, n_dims))) {
+            let torus = on(Metric::Torus(torus_sides(n_ranks, n_dims)), n_ranks);
+            assert!(Cast::required_on(&torus).is_ok(), "{n_ranks} ranks, {n_dims} dimensions");
+        }
+        // Without routes any cast of the user is measured.
+        for (metric, remedy) in [
+            (Metric::Flat, "(measure ranks that share none, with --cast 0,3,1,2)"),
+            (Metric::FatTree { radix: 4 }, "(name the ranks of both, with --cast SOURCE,"),
+        ] {
+            let topology = on(metric, 16);
+            check(&topology, remedy);
+            assert_eq!(cast([0, 3, 1, 2]).admit_on(&topology), Ok(()));
+        }
+        let refusal = cast([0, 1, 2, 3]).admit_on(&Topology::hypercube(8)).unwrap_err();
+        assert!(refusal.contains("(use --cast 0,7,1,3, or on a real machine"), "{refusal}");
     }
 
     #[test]
@@ -163,8 +216,8 @@ mod tests {
         assert_eq!(refusal, "the cast names rank 7, which is not among 4 ranks");
         assert_eq!(
             cast([0, 3, 1, 2]).admit_on(&four).unwrap_err(),
-            "a load from 0 to 3 shares no link with an echo between 1 and 2 on the hypercube (give \
-             another --cast, or the distances with --topology)"
+            "a load from 0 to 3 shares no link with an echo between 1 and 2 on the hypercube (use at \
+             least 8 ranks, or on a real machine a table of hops with --topology and --cast 0,3,1,2)"
         );
         let hops = (0..4).map(|i| (0..4).map(|j| usize::from(i != j)).collect()).collect();
         let of_unknown_routes = Topology::new(Mesh::gray(4), Some(hops)).unwrap();

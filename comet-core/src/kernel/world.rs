@@ -153,14 +153,7 @@ impl<'a> World<'a> {
         if let Some(cast) = self.given_cast {
             return cast.admit_on(self.topology).map(|()| cast);
         }
-        Cast::on(self.topology).ok_or_else(|| {
-            format!(
-                "no load between two of {} shares a link with an echo between two others on the \
-                 {} (use at least 8 ranks, or --cast SOURCE,SINK,RANK,RANK)",
-                count(self.n_ranks, "rank"),
-                self.topology.metric()
-            )
-        })
+        Cast::required_on(self.topology)
     }
 
     /// Refuses fewer than `n_needed` ranks.
