@@ -17,7 +17,7 @@ use bytemuck::allocation::try_zeroed_slice_box;
 
 use crate::collective::{NoCall, SHARED, of_any_call};
 use crate::error::{Result, TransportError, TransportErrorKind};
-use crate::file::{NoFile, Plan};
+use crate::file::NoFile;
 use crate::matching::Matcher;
 use crate::topology::Topology;
 use crate::transport::{
@@ -415,16 +415,6 @@ impl RawTransport for Local {
     type File = NoFile;
     type Construction = crate::layout::PieceSearch;
 
-    fn start_send(
-        &self,
-        lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &[u8],
-    ) -> Result<LocalSend> {
-        self.start_send_in(lease, SendMode::Standard, destination, tag, message)
-    }
-
     /// The queue is the room of buffered messages, and whether a receive is posted only its rank knows.
     fn start_send_in(
         &self,
@@ -458,8 +448,9 @@ impl RawTransport for Local {
         self.start_send(lease, destination, tag, &message.to_vec())
     }
 
-    fn next_call(&self) -> u16 {
-        self.group.next_call()
+    #[inline]
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     fn start_recv<'env>(
@@ -494,10 +485,6 @@ impl RawTransport for Local {
         LocalWindow::new(self, *number, part_bytes, origin_bytes, memory)
     }
 
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
-    }
-
     fn fail_job(&self, _reason: &str) -> ! {
         std::process::abort()
     }
@@ -505,14 +492,6 @@ impl RawTransport for Local {
 
 impl Transport for Local {
     type Buffer = LocalBuffer;
-
-    fn rank(&self) -> Rank {
-        self.group.rank()
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.group.n_ranks()
-    }
 
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
         let part = self.group.split(self, colour, key)?;
@@ -552,10 +531,6 @@ impl Transport for Local {
         self.lane.as_ref()
     }
 
-    fn global_rank(&self, rank: Rank) -> Rank {
-        self.group.global(rank)
-    }
-
     fn startup_ns(&self) -> Option<[u64; 2]> {
         Some([0, self.own.started_ns])
     }
@@ -565,13 +540,7 @@ impl Transport for Local {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo {
-            name: "std::time::Instant",
-            is_global: true,
-            domain: 0,
-            is_virtual: false,
-            step_ns: None,
-        }
+        ClockInfo::of_machine("std::time::Instant")
     }
 
     fn topology(&self) -> &Topology {

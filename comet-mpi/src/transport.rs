@@ -215,8 +215,9 @@ impl RawTransport for Mpi {
         send.map_err(|failure| self.error(failure))
     }
 
-    fn next_call(&self) -> u16 {
-        self.group.next_call()
+    #[inline]
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     #[inline]
@@ -344,16 +345,6 @@ impl Transport for Mpi {
     type Buffer = MpiBuffer;
 
     #[inline]
-    fn rank(&self) -> Rank {
-        self.group.rank()
-    }
-
-    #[inline]
-    fn n_ranks(&self) -> usize {
-        self.group.n_ranks()
-    }
-
-    #[inline]
     fn asked_rank(&self) -> Result<Rank> {
         self.comm.rank().map_err(|failure| self.error(failure))
     }
@@ -417,10 +408,6 @@ impl Transport for Mpi {
         self.graph.borrow().as_ref().map(|graph| graph.time_ns)
     }
 
-    fn global_rank(&self, rank: Rank) -> Rank {
-        self.group.global(rank)
-    }
-
     fn startup_ns(&self) -> Option<[u64; 2]> {
         self.startup_ns
     }
@@ -442,13 +429,8 @@ impl Transport for Mpi {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo {
-            name: CLOCK,
-            is_global: self.is_one_node,
-            domain: self.clock_domain,
-            is_virtual: false,
-            step_ns: None,
-        }
+        let (is_global, domain) = (self.is_one_node, self.clock_domain);
+        ClockInfo { is_global, domain, ..ClockInfo::of_machine(CLOCK) }
     }
 
     fn promises(&self) -> Promises {

@@ -272,13 +272,7 @@ const CALIBRATION: ClockCalibration = ClockCalibration {
 pub(crate) fn start() -> RunStart {
     RunStart {
         n_ranks: 2,
-        clock: ClockInfo {
-            name: "CLOCK_MONOTONIC",
-            is_global: true,
-            domain: 0,
-            is_virtual: false,
-            step_ns: None,
-        },
+        clock: ClockInfo::of_machine("CLOCK_MONOTONIC"),
         calibration: CALIBRATION,
         calibrations: vec![CALIBRATION; 2],
         n_clock_domains: 1,

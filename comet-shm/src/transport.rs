@@ -310,8 +310,9 @@ impl RawTransport for Shm {
         unsafe { self.start_send_at(destination, tag, (message.start(), message.length_bytes())) }
     }
 
-    fn next_call(&self) -> u16 {
-        self.group.next_call()
+    #[inline]
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     fn start_recv<'env>(
@@ -368,26 +369,12 @@ impl RawTransport for Shm {
 impl Transport for Shm {
     type Buffer = ShmBuffer;
 
-    #[inline]
-    fn rank(&self) -> Rank {
-        self.group.rank()
-    }
-
-    #[inline]
-    fn n_ranks(&self) -> usize {
-        self.group.n_ranks()
-    }
-
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
         let part = self.group.split(self, colour, key)?;
         Ok(part.map(|group| {
             let topology = group.topology(&self.topology);
             Self { group, topology, own: Rc::clone(&self.own) }
         }))
-    }
-
-    fn global_rank(&self, rank: Rank) -> Rank {
-        self.group.global(rank)
     }
 
     fn startup_ns(&self) -> Option<[u64; 2]> {
@@ -420,13 +407,7 @@ impl Transport for Shm {
     }
 
     fn clock(&self) -> ClockInfo {
-        ClockInfo {
-            name: "CLOCK_MONOTONIC",
-            is_global: true,
-            domain: 0,
-            is_virtual: false,
-            step_ns: None,
-        }
+        ClockInfo::of_machine("CLOCK_MONOTONIC")
     }
 
     /// Only in the whole job, and where each rank has a core; ranks that take turns on one would time the scheduler.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use comet_core::collective::{self, NoCall};
 use comet_core::error::{Result, TransportError, TransportErrorKind};
-use comet_core::file::{NoFile, Plan};
+use comet_core::file::NoFile;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
@@ -316,17 +316,6 @@ impl RawTransport for Sim {
     type File = NoFile;
     type Construction = comet_core::layout::PieceSearch;
 
-    fn start_send(
-        &self,
-        _lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &[u8],
-    ) -> Result<SimSend> {
-        self.pay(|node| node.isend_ps);
-        Ok(SimSend { send: self.start(Location::caller(), destination, tag, message)? })
-    }
-
     fn start_send_in(
         &self,
         _lease: Lease<Self>,
@@ -349,8 +338,9 @@ impl RawTransport for Sim {
         self.start_send(lease, destination, tag, &message.to_vec())
     }
 
-    fn next_call(&self) -> u16 {
-        self.group.next_call()
+    #[inline]
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     fn start_recv<'env>(
@@ -375,10 +365,6 @@ impl RawTransport for Sim {
         SimWindow::new(self, part_bytes, origin_bytes)
     }
 
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
-    }
-
     fn fail_job(&self, reason: &str) -> ! {
         self.end_job("rank_gave_up", "gave up", reason);
         self.stand_still();
@@ -387,14 +373,6 @@ impl RawTransport for Sim {
 
 impl Transport for Sim {
     type Buffer = LocalBuffer;
-
-    fn rank(&self) -> Rank {
-        self.group.rank()
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.group.n_ranks()
-    }
 
     /// Without messages, but for those of a barrier.
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
@@ -413,10 +391,6 @@ impl Transport for Sim {
         let topology = Rc::new(group.topology(&self.topology));
         let (n_splits, n_windows) = (Cell::new(0), Cell::new(0));
         Ok(Some(Self { topology, group, n_splits, n_windows, ..self.again() }))
-    }
-
-    fn global_rank(&self, rank: Rank) -> Rank {
-        self.group.global(rank)
     }
 
     fn now_ns(&self) -> u64 {

@@ -12,13 +12,13 @@ use comet_core::collective::{self, NoCall};
 use comet_core::context::{Context, Method};
 use comet_core::driver::{self, Pace};
 use comet_core::error::{KernelError, Result};
-use comet_core::file::{NoFile, Plan};
+use comet_core::file::NoFile;
 use comet_core::kernel::Case;
 use comet_core::local::LocalBuffer;
 use comet_core::topology::Topology;
 use comet_core::transport::{
-    ClockInfo, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, SendMode, Source,
-    Status, Tag, Transport, Work,
+    ClockInfo, Group, Lease, NoPrepared, Outgoing, Pending, Place, Rank, RawTransport, SendMode,
+    Source, Status, Tag, Transport, Work,
 };
 use comet_core::window::{Memory, NoWindow};
 use comet_sim::machine::{Node, Protocol};
@@ -56,7 +56,8 @@ pub(crate) fn record(
     rank: Rank,
     program: impl FnOnce(&Recording) -> Result<()>,
 ) -> Vec<Step> {
-    let t = Recording { bench: bench.clone(), rank, steps: RefCell::default() };
+    let group = Group::whole(rank, bench.topology.n_ranks());
+    let t = Recording { bench: bench.clone(), group, steps: RefCell::default() };
     program(&t).expect("nothing fails that does not happen");
     t.steps.into_inner()
 }
@@ -64,7 +65,7 @@ pub(crate) fn record(
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub(crate) bench: Bench,
-    rank: Rank,
+    group: Group,
     pub(crate) steps: RefCell<Vec<Step>>,
 }
 
@@ -119,28 +120,18 @@ impl RawTransport for Recording {
     type File = NoFile;
     type Construction = comet_core::layout::PieceSearch;
 
-    fn start_send(
-        &self,
-        _: Lease<Self>,
-        to: Rank,
-        tag: Tag,
-        message: &[u8],
-    ) -> Result<Started<()>> {
-        self.pay(|node| node.isend_ps);
-        self.start(to, tag, message);
-        Ok(Started(Step::EndSend, ()))
-    }
-
     fn start_send_in(
         &self,
-        lease: Lease<Self>,
+        _: Lease<Self>,
         mode: SendMode,
         to: Rank,
         tag: Tag,
         message: &[u8],
     ) -> Result<Started<()>> {
         assert_eq!(mode, SendMode::Standard, "no step knows another mode");
-        self.start_send(lease, to, tag, message)
+        self.pay(|node| node.isend_ps);
+        self.start(to, tag, message);
+        Ok(Started(Step::EndSend, ()))
     }
 
     fn start_send_from(
@@ -153,8 +144,8 @@ impl RawTransport for Recording {
         self.start_send(lease, to, tag, &message.to_vec())
     }
 
-    fn next_call(&self) -> u16 {
-        0
+    fn group(&self) -> &Group {
+        &self.group
     }
 
     fn start_recv<'env>(
@@ -174,10 +165,6 @@ impl RawTransport for Recording {
         Err(NoWindow::unsupported())
     }
 
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
-    }
-
     fn fail_job(&self, reason: &str) -> ! {
         panic!("{reason}")
     }
@@ -186,20 +173,8 @@ impl RawTransport for Recording {
 impl Transport for Recording {
     type Buffer = LocalBuffer;
 
-    fn rank(&self) -> Rank {
-        self.rank
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.bench.topology.n_ranks()
-    }
-
     fn split(&self, _colour: Option<u32>, _key: u64) -> Result<Option<Self>> {
         panic!("no program has parts of the ranks")
-    }
-
-    fn global_rank(&self, rank: Rank) -> Rank {
-        rank
     }
 
     fn now_ns(&self) -> u64 {

@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use crate::collective::{self, Collective, Element, Reducer};
 use crate::error::Result;
-use crate::file::{NoFile, Plan};
+use crate::file::NoFile;
 use crate::local::{Local, LocalBuffer, LocalRecv, LocalSend, LocalWindow};
 use crate::topology::Topology;
 use crate::transport::{
-    ClockInfo, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, SendMode, Source,
-    Status, Tag, Transport,
+    ClockInfo, Group, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, SendMode,
+    Source, Status, Tag, Transport,
 };
 use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
 
@@ -174,16 +174,6 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
     type File = NoFile;
     type Construction = crate::layout::PieceSearch;
 
-    fn start_send<'env>(
-        &self,
-        lease: Lease<Self>,
-        destination: Rank,
-        tag: Tag,
-        message: &'env [u8],
-    ) -> Result<Self::SendOp<'env>> {
-        self.inner.start_send(lease.of_wrapped(), destination, tag, message)
-    }
-
     fn start_send_in(
         &self,
         lease: Lease<Self>,
@@ -206,8 +196,8 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
         self.inner.start_send_from(lease.of_wrapped(), destination, tag, message)
     }
 
-    fn next_call(&self) -> u16 {
-        self.inner.next_call()
+    fn group(&self) -> &Group {
+        self.inner.group()
     }
 
     fn start_own<'env>(
@@ -245,10 +235,6 @@ impl<W: Twist> RawTransport for Twisted<'_, W> {
     ) -> Result<TwistedWindow<W>> {
         let inner = self.inner.make_window(lease.of_wrapped(), part_bytes, origin_bytes, memory)?;
         Ok(TwistedWindow { inner, twist: self.twist.clone() })
-    }
-
-    fn make_file(&self, _: Lease<Self>, _: &Plan, _: usize, _: usize) -> Result<NoFile> {
-        Err(NoFile::unsupported())
     }
 
     fn fail_job(&self, reason: &str) -> ! {
@@ -344,21 +330,9 @@ impl<W: Twist> RawWindow for TwistedWindow<W> {
 impl<W: Twist> Transport for Twisted<'_, W> {
     type Buffer = LocalBuffer;
 
-    fn rank(&self) -> Rank {
-        self.inner.rank()
-    }
-
-    fn n_ranks(&self) -> usize {
-        self.inner.n_ranks()
-    }
-
     fn split(&self, colour: Option<u32>, key: u64) -> Result<Option<Self>> {
         let part = self.inner.split(colour, key)?;
         Ok(part.map(|part| Self { inner: Cow::Owned(part), twist: self.twist.clone() }))
-    }
-
-    fn global_rank(&self, rank: Rank) -> Rank {
-        self.inner.global_rank(rank)
     }
 
     fn now_ns(&self) -> u64 {

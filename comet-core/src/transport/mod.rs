@@ -59,10 +59,16 @@ pub trait Transport: RawTransport + Sized {
     type Buffer: DerefMut<Target = [u8]>;
 
     /// This rank's number, `0..n_ranks` (`get_node_id`).
-    fn rank(&self) -> Rank;
+    #[inline]
+    fn rank(&self) -> Rank {
+        self.group().rank()
+    }
 
     /// Number of ranks (`get_num_nodes`).
-    fn n_ranks(&self) -> usize;
+    #[inline]
+    fn n_ranks(&self) -> usize {
+        self.group().n_ranks()
+    }
 
     /// This rank's number as the library tells it, by a call of its own (`MPI_Comm_rank`: MPI-4.1 section
     /// 7.4.1). By default it is [`rank`](Self::rank).
@@ -220,7 +226,9 @@ pub trait Transport: RawTransport + Sized {
     }
 
     /// Number of `rank`, which is one of this transport, in the whole job.
-    fn global_rank(&self, rank: Rank) -> Rank;
+    fn global_rank(&self, rank: Rank) -> Rank {
+        self.group().global(rank)
+    }
 
     /// Disturbances of this rank by the system so far, if they are reported (`getrusage`).
     fn usage(&self) -> Option<Usage> {

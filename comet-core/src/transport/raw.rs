@@ -1,9 +1,9 @@
 //! The part of a transport that backends write for unblocked calls, and kernels never call.
 
-use super::{Lease, Outgoing, Place, Rank, SendMode, Source, Status, Tag};
+use super::{Group, Lease, Outgoing, Place, Rank, SendMode, Source, Status, Tag};
 use crate::collective::{Collective, NoCall};
 use crate::error::Result;
-use crate::file::{Plan, RawFile};
+use crate::file::{NoFile, Plan, RawFile};
 use crate::layout::Construction;
 use crate::window::{Memory, RawWindow};
 
@@ -179,10 +179,14 @@ pub trait RawTransport {
     /// [`PieceSearch`](crate::layout::PieceSearch) where it has none.
     type Construction: Construction<Self>;
 
-    /// Starts to send `message` to rank `destination`.
+    /// The ranks of this transport, and its place among those of the job.
+    fn group(&self) -> &Group;
+
+    /// Starts to send `message` to rank `destination`. By default in the standard mode.
     ///
     /// # Errors
     /// If there is no such rank, or if the job has failed; nothing was started then.
+    #[inline]
     #[track_caller]
     fn start_send<'env>(
         &self,
@@ -190,7 +194,9 @@ pub trait RawTransport {
         destination: Rank,
         tag: Tag,
         message: &'env [u8],
-    ) -> Result<Self::SendOp<'env>>;
+    ) -> Result<Self::SendOp<'env>> {
+        self.start_send_in(lease, SendMode::Standard, destination, tag, message)
+    }
 
     /// Starts to send `message` to rank `destination` in `mode`; a standard send is that of
     /// [`start_send`](Self::start_send).
@@ -225,7 +231,9 @@ pub trait RawTransport {
 
     /// Number of the next unblocked collective by messages of the ranks of this transport, which counts
     /// up: they start such calls in one order, and so count alike.
-    fn next_call(&self) -> u16;
+    fn next_call(&self) -> u16 {
+        self.group().next_call()
+    }
 
     /// Starts `call` from `input` to `output` by a call of the transport's own; all ranks start it.
     ///
@@ -356,15 +364,18 @@ pub trait RawTransport {
     ///
     /// # Errors
     /// [`Unsupported`](crate::error::TransportErrorKind::Unsupported) on all ranks alike if there are no
-    /// files, [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if there is not that
-    /// much memory.
+    /// files, which is the default, [`OutOfResources`](crate::error::TransportErrorKind::OutOfResources) if
+    /// there is not that much memory.
     fn make_file(
         &self,
         lease: Lease<Self>,
         plan: &Plan,
         memory_bytes: usize,
         n_in_flight: usize,
-    ) -> Result<Self::File>;
+    ) -> Result<Self::File> {
+        let _ = (lease, plan, memory_bytes, n_in_flight);
+        Err(NoFile::unsupported())
+    }
 
     /// Waits for all of `receives` and all of `sends`, takes them out, and gives the result of each to
     /// `received` or `sent` with its index. By default for one set after the other.

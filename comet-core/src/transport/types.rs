@@ -230,6 +230,13 @@ pub struct ClockInfo {
     pub step_ns: Option<u64>,
 }
 
+impl ClockInfo {
+    /// The clock `name` of one machine, on which all ranks are.
+    pub const fn of_machine(name: &'static str) -> Self {
+        Self { name, is_global: true, domain: 0, is_virtual: false, step_ns: None }
+    }
+}
+
 /// Disturbances of a rank by the system; counts since some fixed moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
