@@ -30,6 +30,15 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// Methods of a type that has no value.
+macro_rules! absent {
+    ($($call:ident($($argument:ident: $type:ty),*);)*) => {
+        $(fn $call(&self, $(_: $type),*) -> Result<()> {
+            match *self {}
+        })*
+    };
+}
+
 pub mod busy;
 pub mod calibration;
 pub mod collective;

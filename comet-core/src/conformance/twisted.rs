@@ -13,7 +13,7 @@ use crate::transport::{
     ClockInfo, Group, Lease, Outgoing, Pending, Place, Rank, RawPrepared, RawTransport, SendMode,
     Source, Status, Tag, Transport,
 };
-use crate::window::{Fence, Lock, Memory, RawWindow, Remote};
+use crate::window::{Fence, Lock, Memory, RawWindow, Remote, window_calls};
 
 /// Differences from the local transport; the rest is that of `inner`.
 pub(crate) trait Twist: Clone + Debug {
@@ -251,7 +251,7 @@ pub(crate) struct TwistedWindow<W> {
 
 /// Calls that the twist may leave out.
 macro_rules! forgetful {
-    ($($call:ident($($argument:ident: $type:ty),*));* $(;)?) => {
+    ($($call:ident($($argument:ident: $type:ty),*);)*) => {
         $(fn $call(&self, $($argument: $type),*) -> Result<()> {
             if self.twist.forgets(stringify!($call)) {
                 return Ok(());
@@ -300,27 +300,7 @@ impl<W: Twist> RawWindow for TwistedWindow<W> {
         self.inner.peers(ranks)
     }
 
-    forgetful! {
-        put(from: Range<usize>, to: Remote);
-        get(into: Range<usize>, from: Remote);
-        accumulate(from: Range<usize>, to: Remote, by: Reducer);
-        get_accumulate(from: Range<usize>, fetched: usize, to: Remote, by: Reducer);
-        fetch_and_op(from: usize, fetched: usize, to: Remote, by: Reducer);
-        compare_and_swap(places: [usize; 3], to: Remote, of: Element);
-        fence(fence: Fence);
-        lock(target: Rank, lock: Lock);
-        unlock(target: Rank);
-        lock_all();
-        unlock_all();
-        flush(target: Rank);
-        flush_local(target: Rank);
-        flush_all();
-        flush_local_all();
-        post(origins: &Vec<Rank>);
-        start(targets: &Vec<Rank>);
-        complete();
-        wait();
-    }
+    window_calls!(forgetful);
 
     fn test(&self) -> Result<bool> {
         Ok(self.twist.forgets("test") || self.inner.test()?)

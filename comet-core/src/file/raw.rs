@@ -6,6 +6,41 @@ use std::path::Path;
 use super::{Pointer, Together, View};
 use crate::error::{Result, TransportError, TransportErrorKind};
 
+/// Gives the calls that a kernel makes on an open file to the macro `$to`, each with its arguments; all may fail,
+/// and [`File`](super::File) documents them.
+macro_rules! file_calls {
+    ($to:ident) => {
+        $to! {
+            remove();
+            write(from: Range<usize>, pointer: Pointer, together: Together);
+            read(into: Range<usize>, pointer: Pointer, together: Together);
+            start_write(from: Range<usize>, pointer: Pointer);
+            start_read(into: Range<usize>, pointer: Pointer);
+            wait_all();
+            begin_write(from: Range<usize>, pointer: Pointer);
+            begin_read(into: Range<usize>, pointer: Pointer);
+            end();
+            rewind(pointer: Pointer);
+            sync();
+            set_length(bytes: u64);
+            preallocate(bytes: u64);
+        }
+    };
+}
+
+/// Declares calls, which refer to those of [`File`](super::File).
+macro_rules! declared {
+    ($($call:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[doc = concat!("See [`File::", stringify!($call), "`](super::File::", stringify!($call), ").")]
+            ///
+            /// # Errors
+            /// If the system refuses, or if the job has failed.
+            fn $call(&self, $($argument: $type),*) -> Result<()>;
+        )*
+    };
+}
+
 /// One rank's side of a file, with the memory of its transfers, as a backend makes it.
 ///
 /// [`File`](super::File) alone has one and calls these methods, in an order that MPI allows and with bytes
@@ -38,59 +73,7 @@ pub trait RawFile: Sized {
     /// If the system refuses, or if the job has failed.
     fn close(&mut self) -> Result<()>;
 
-    /// See [`File::remove`](super::File::remove).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn remove(&self) -> Result<()>;
-
-    /// See [`File::write`](super::File::write).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn write(&self, from: Range<usize>, pointer: Pointer, together: Together) -> Result<()>;
-
-    /// See [`File::read`](super::File::read).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn read(&self, into: Range<usize>, pointer: Pointer, together: Together) -> Result<()>;
-
-    /// See [`File::start_write`](super::File::start_write).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn start_write(&self, from: Range<usize>, pointer: Pointer) -> Result<()>;
-
-    /// See [`File::start_read`](super::File::start_read).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn start_read(&self, into: Range<usize>, pointer: Pointer) -> Result<()>;
-
-    /// See [`File::wait_all`](super::File::wait_all).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn wait_all(&self) -> Result<()>;
-
-    /// See [`File::begin_write`](super::File::begin_write).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn begin_write(&self, from: Range<usize>, pointer: Pointer) -> Result<()>;
-
-    /// See [`File::begin_read`](super::File::begin_read).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn begin_read(&self, into: Range<usize>, pointer: Pointer) -> Result<()>;
-
-    /// See [`File::end`](super::File::end).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn end(&self) -> Result<()>;
+    file_calls!(declared);
 
     /// See [`File::set_view`](super::File::set_view).
     ///
@@ -98,35 +81,11 @@ pub trait RawFile: Sized {
     /// If the system refuses, or if the job has failed.
     fn set_view(&mut self, view: Option<View>) -> Result<()>;
 
-    /// See [`File::rewind`](super::File::rewind).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn rewind(&self, pointer: Pointer) -> Result<()>;
-
-    /// See [`File::sync`](super::File::sync).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn sync(&self) -> Result<()>;
-
     /// See [`File::drop_cached`](super::File::drop_cached).
     ///
     /// # Errors
     /// If the system refuses.
     fn drop_cached(&self) -> Result<()>;
-
-    /// See [`File::set_length`](super::File::set_length).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn set_length(&self, bytes: u64) -> Result<()>;
-
-    /// See [`File::preallocate`](super::File::preallocate).
-    ///
-    /// # Errors
-    /// If the system refuses, or if the job has failed.
-    fn preallocate(&self, bytes: u64) -> Result<()>;
 }
 
 /// The file of a transport that has none.
@@ -171,63 +130,13 @@ impl RawFile for NoFile {
         match *self {}
     }
 
-    fn remove(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn write(&self, _: Range<usize>, _: Pointer, _: Together) -> Result<()> {
-        match *self {}
-    }
-
-    fn read(&self, _: Range<usize>, _: Pointer, _: Together) -> Result<()> {
-        match *self {}
-    }
-
-    fn start_write(&self, _: Range<usize>, _: Pointer) -> Result<()> {
-        match *self {}
-    }
-
-    fn start_read(&self, _: Range<usize>, _: Pointer) -> Result<()> {
-        match *self {}
-    }
-
-    fn wait_all(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn begin_write(&self, _: Range<usize>, _: Pointer) -> Result<()> {
-        match *self {}
-    }
-
-    fn begin_read(&self, _: Range<usize>, _: Pointer) -> Result<()> {
-        match *self {}
-    }
-
-    fn end(&self) -> Result<()> {
-        match *self {}
-    }
+    file_calls!(absent);
 
     fn set_view(&mut self, _: Option<View>) -> Result<()> {
         match *self {}
     }
 
-    fn rewind(&self, _: Pointer) -> Result<()> {
-        match *self {}
-    }
-
-    fn sync(&self) -> Result<()> {
-        match *self {}
-    }
-
     fn drop_cached(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn set_length(&self, _: u64) -> Result<()> {
-        match *self {}
-    }
-
-    fn preallocate(&self, _: u64) -> Result<()> {
         match *self {}
     }
 }

@@ -61,6 +61,8 @@ mod epoch;
 mod raw;
 mod transfer;
 
+#[cfg(test)]
+pub(crate) use raw::window_calls;
 pub use raw::{NoWindow, RawWindow};
 
 use std::cell::{Cell, RefCell};

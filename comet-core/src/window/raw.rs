@@ -7,6 +7,51 @@ use crate::collective::{Element, Reducer};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::transport::Rank;
 
+/// Gives the calls that a kernel makes on a window to the macro `$to`, each with its arguments; all may fail, and
+/// [`Window`](super::Window) documents them. `compare_and_swap` has the places of the expected, the new and the
+/// fetched value.
+macro_rules! window_calls {
+    ($to:ident) => {
+        $to! {
+            put(from: Range<usize>, to: Remote);
+            get(into: Range<usize>, from: Remote);
+            accumulate(from: Range<usize>, to: Remote, by: Reducer);
+            get_accumulate(from: Range<usize>, fetched: usize, to: Remote, by: Reducer);
+            fetch_and_op(from: usize, fetched: usize, to: Remote, by: Reducer);
+            compare_and_swap(places: [usize; 3], to: Remote, of: Element);
+            fence(fence: Fence);
+            lock(target: Rank, lock: Lock);
+            unlock(target: Rank);
+            lock_all();
+            unlock_all();
+            flush(target: Rank);
+            flush_local(target: Rank);
+            flush_all();
+            flush_local_all();
+            post(origins: &Self::Peers);
+            start(targets: &Self::Peers);
+            complete();
+            wait();
+        }
+    };
+}
+#[cfg(test)]
+pub(crate) use window_calls;
+
+/// Declares calls, which refer to those of [`Window`](super::Window).
+macro_rules! declared {
+    ($($call:ident($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[doc = concat!("See [`Window::", stringify!($call), "`](super::Window::", stringify!($call), ").")]
+            ///
+            /// # Errors
+            /// If the job has failed.
+            #[track_caller]
+            fn $call(&self, $($argument: $type),*) -> Result<()>;
+        )*
+    };
+}
+
 /// One rank's side of a window, with its memory, as a backend makes it.
 ///
 /// [`Window`](super::Window) alone has one and calls these methods, in an order that MPI allows and with
@@ -48,150 +93,13 @@ pub trait RawWindow: Sized {
     /// Keeps the memory to the end of the process, since others or transfers may still write to it.
     fn abandon(&self);
 
-    /// See [`Window::put`](super::Window::put).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn put(&self, from: Range<usize>, to: Remote) -> Result<()>;
-
-    /// See [`Window::get`](super::Window::get).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn get(&self, into: Range<usize>, from: Remote) -> Result<()>;
-
-    /// See [`Window::accumulate`](super::Window::accumulate).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn accumulate(&self, from: Range<usize>, to: Remote, by: Reducer) -> Result<()>;
-
-    /// See [`Window::get_accumulate`](super::Window::get_accumulate).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn get_accumulate(
-        &self,
-        from: Range<usize>,
-        fetched: usize,
-        to: Remote,
-        by: Reducer,
-    ) -> Result<()>;
-
-    /// See [`Window::fetch_and_op`](super::Window::fetch_and_op).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn fetch_and_op(&self, from: usize, fetched: usize, to: Remote, by: Reducer) -> Result<()>;
-
-    /// See [`Window::compare_and_swap`](super::Window::compare_and_swap): expected, new and fetched value.
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn compare_and_swap(&self, places: [usize; 3], to: Remote, of: Element) -> Result<()>;
-
-    /// See [`Window::fence`](super::Window::fence).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn fence(&self, fence: Fence) -> Result<()>;
-
-    /// See [`Window::lock`](super::Window::lock).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn lock(&self, target: Rank, lock: Lock) -> Result<()>;
-
-    /// See [`Window::unlock`](super::Window::unlock).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn unlock(&self, target: Rank) -> Result<()>;
-
-    /// See [`Window::lock_all`](super::Window::lock_all).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn lock_all(&self) -> Result<()>;
-
-    /// See [`Window::unlock_all`](super::Window::unlock_all).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn unlock_all(&self) -> Result<()>;
-
-    /// See [`Window::flush`](super::Window::flush).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn flush(&self, target: Rank) -> Result<()>;
-
-    /// See [`Window::flush_local`](super::Window::flush_local).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn flush_local(&self, target: Rank) -> Result<()>;
-
-    /// See [`Window::flush_all`](super::Window::flush_all).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn flush_all(&self) -> Result<()>;
-
-    /// See [`Window::flush_local_all`](super::Window::flush_local_all).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn flush_local_all(&self) -> Result<()>;
+    window_calls!(declared);
 
     /// See [`Window::peers`](super::Window::peers).
     ///
     /// # Errors
     /// If the job has failed.
     fn peers(&self, ranks: &[Rank]) -> Result<Self::Peers>;
-
-    /// See [`Window::post`](super::Window::post).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn post(&self, origins: &Self::Peers) -> Result<()>;
-
-    /// See [`Window::start`](super::Window::start).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn start(&self, targets: &Self::Peers) -> Result<()>;
-
-    /// See [`Window::complete`](super::Window::complete).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn complete(&self) -> Result<()>;
-
-    /// See [`Window::wait`](super::Window::wait).
-    ///
-    /// # Errors
-    /// If the job has failed.
-    #[track_caller]
-    fn wait(&self) -> Result<()>;
 
     /// See [`Window::test`](super::Window::test).
     ///
@@ -249,83 +157,9 @@ impl RawWindow for NoWindow {
         match *self {}
     }
 
-    fn put(&self, _: Range<usize>, _: Remote) -> Result<()> {
-        match *self {}
-    }
-
-    fn get(&self, _: Range<usize>, _: Remote) -> Result<()> {
-        match *self {}
-    }
-
-    fn accumulate(&self, _: Range<usize>, _: Remote, _: Reducer) -> Result<()> {
-        match *self {}
-    }
-
-    fn get_accumulate(&self, _: Range<usize>, _: usize, _: Remote, _: Reducer) -> Result<()> {
-        match *self {}
-    }
-
-    fn fetch_and_op(&self, _: usize, _: usize, _: Remote, _: Reducer) -> Result<()> {
-        match *self {}
-    }
-
-    fn compare_and_swap(&self, _: [usize; 3], _: Remote, _: Element) -> Result<()> {
-        match *self {}
-    }
-
-    fn fence(&self, _: Fence) -> Result<()> {
-        match *self {}
-    }
-
-    fn lock(&self, _: Rank, _: Lock) -> Result<()> {
-        match *self {}
-    }
-
-    fn unlock(&self, _: Rank) -> Result<()> {
-        match *self {}
-    }
-
-    fn lock_all(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn unlock_all(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn flush(&self, _: Rank) -> Result<()> {
-        match *self {}
-    }
-
-    fn flush_local(&self, _: Rank) -> Result<()> {
-        match *self {}
-    }
-
-    fn flush_all(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn flush_local_all(&self) -> Result<()> {
-        match *self {}
-    }
+    window_calls!(absent);
 
     fn peers(&self, _: &[Rank]) -> Result<Self::Peers> {
-        match *self {}
-    }
-
-    fn post(&self, _: &Self::Peers) -> Result<()> {
-        match *self {}
-    }
-
-    fn start(&self, _: &Self::Peers) -> Result<()> {
-        match *self {}
-    }
-
-    fn complete(&self) -> Result<()> {
-        match *self {}
-    }
-
-    fn wait(&self) -> Result<()> {
         match *self {}
     }
 
