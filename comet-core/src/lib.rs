@@ -30,6 +30,19 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// Shows a type, whose generics stand before it, by its name and some of its fields.
+macro_rules! shown {
+    ([$($generics:tt)*] $type:ty, $name:literal $(, |$this:ident| $($field:ident: $value:expr),+)?) => {
+        impl<$($generics)*> ::std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                $(let $this = self;)?
+                let shown = &mut f.debug_struct($name);
+                shown$($(.field(stringify!($field), &$value))+)?.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 /// Methods of a type that has no value.
 macro_rules! absent {
     ($($call:ident($($argument:ident: $type:ty),*);)*) => {

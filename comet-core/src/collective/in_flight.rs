@@ -34,11 +34,7 @@ pub struct InFlight<'env, T: Transport> {
     failed: Option<TransportError>,
 }
 
-impl<T: Transport> std::fmt::Debug for InFlight<'_, T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("InFlight").field("round", &self.round).finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] InFlight<'_, T>, "InFlight", |this| round: this.round);
 
 impl<'env, T: Transport> InFlight<'env, T> {
     /// Starts `plan`; its lease stands for the messages of all rounds, which end before it does.

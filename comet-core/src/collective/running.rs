@@ -24,11 +24,7 @@ pub(super) struct Rooms<T: Transport> {
     pub(super) receives: Room<T::RecvOp<'static>>,
 }
 
-impl<T: Transport> std::fmt::Debug for Running<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Running").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] Running<T>, "Running", |this| plan: this.plan);
 
 impl<T: Transport> Running<T> {
     /// `plan` on `t`.

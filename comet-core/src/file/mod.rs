@@ -35,7 +35,6 @@ mod raw;
 pub use raw::{NoFile, RawFile};
 
 use std::cell::Cell;
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -207,11 +206,7 @@ pub struct File<T: Transport> {
     is_split: Cell<bool>,
 }
 
-impl<T: Transport> fmt::Debug for File<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("File").field("path", &self.raw.path()).finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] File<T>, "File", |this| path: this.raw.path());
 
 impl<T: Transport> File<T> {
     /// A closed file with `memory_bytes` of zeroed memory for transfers, of which at most `n_in_flight` are

@@ -1,7 +1,6 @@
 //! Windows of ranks that are threads: parts under a mutex each, epochs by conditions.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -47,11 +46,7 @@ pub struct LocalWindow {
     posted: Mutex<Vec<Rank>>,
 }
 
-impl fmt::Debug for LocalWindow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LocalWindow").field("rank", &self.t.rank()).finish_non_exhaustive()
-    }
-}
+shown!([] LocalWindow, "LocalWindow", |this| rank: this.t.rank());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Bytes and counts are whole at any moment, so a panic elsewhere does not spoil them.

@@ -9,8 +9,6 @@
 //! A transport with calls of its own has them (`MPI_Psend_init`, `MPI_Pready`, `MPI_Parrived`); elsewhere a
 //! part is a message, sent once it and all parts before it are ready.
 
-use std::fmt;
-
 use super::prepared::{Bound, PreparedInFlight, Way, invalid};
 use super::{
     Lease, Pending, Place, Rank, RawPrepared as _, Request, Scope, Source, StartedRecvs,
@@ -73,22 +71,9 @@ pub struct PartitionedRecv<T: Transport> {
     way: Way<T, T::RecvOp<'static>>,
 }
 
-impl<T: Transport> fmt::Debug for PartitionedSend<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (to, way) = (&self.to, &self.way);
-        f.debug_struct("PartitionedSend").field("to", to).field("way", way).finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] PartitionedSend<T>, "PartitionedSend", |this| to: this.to, way: this.way);
 
-impl<T: Transport> fmt::Debug for PartitionedRecv<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (source, way) = (&self.source, &self.way);
-        f.debug_struct("PartitionedRecv")
-            .field("source", source)
-            .field("way", way)
-            .finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] PartitionedRecv<T>, "PartitionedRecv", |this| source: this.source, way: this.way);
 
 impl<T: Transport> PartitionedSend<T> {
     /// The send of `message` to rank `destination` in `n_parts` parts of one length, of this memory alone. The
@@ -138,19 +123,9 @@ pub struct PartitionedArriving<'env, T: Transport> {
     way: StartedRecvs<'env, T>,
 }
 
-impl<T: Transport> fmt::Debug for PartitionedLeaving<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PartitionedLeaving")
-            .field("is_ready", &self.is_ready)
-            .finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] PartitionedLeaving<'_, T>, "PartitionedLeaving", |this| is_ready: this.is_ready);
 
-impl<T: Transport> fmt::Debug for PartitionedArriving<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PartitionedArriving").finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] PartitionedArriving<'_, T>, "PartitionedArriving");
 
 impl<T: Transport> PartitionedLeaving<'_, T> {
     #[inline]

@@ -88,11 +88,7 @@ impl<'env, T: Transport> PreparedInFlight<'env, T> {
     }
 }
 
-impl<T: Transport> fmt::Debug for PreparedInFlight<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PreparedInFlight").finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] PreparedInFlight<'_, T>, "PreparedInFlight");
 
 impl<T: Transport> Pending<T> for PreparedInFlight<'_, T> {
     type Out = ();
@@ -343,11 +339,7 @@ pub type StartedSends<'env, T> =
 pub type StartedRecvs<'env, T> =
     StartedSet<'env, T, <T as RawTransport>::RecvOp<'env>, <T as RawTransport>::RecvOp<'static>>;
 
-impl<T: Transport, P, Q> fmt::Debug for StartedSet<'_, T, P, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StartedSet").finish_non_exhaustive()
-    }
-}
+shown!([T: Transport, P, Q] StartedSet<'_, T, P, Q>, "StartedSet");
 
 impl<T: Transport, P: Pending<T>, Q> Pending<T> for StartedSet<'_, T, P, Q> {
     type Out = ();

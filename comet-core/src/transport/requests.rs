@@ -129,11 +129,7 @@ impl<P> fmt::Debug for Room<P> {
     }
 }
 
-impl<T: Transport, P: Pending<T>> fmt::Debug for Requests<'_, '_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Requests").field("n_slots", &self.ops.len()).finish_non_exhaustive()
-    }
-}
+shown!([T: Transport, P: Pending<T>] Requests<'_, '_, T, P>, "Requests", |this| n_slots: this.ops.len());
 
 impl<'scope, 'env, T: Transport, P: Pending<T>> Requests<'scope, 'env, T, P> {
     #[inline]

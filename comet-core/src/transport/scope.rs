@@ -316,11 +316,7 @@ pub struct Request<'scope, 'env, T: Transport, P: Pending<T>> {
     op: Option<P>,
 }
 
-impl<T: Transport, P: Pending<T>> fmt::Debug for Request<'_, '_, T, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Request").finish_non_exhaustive()
-    }
-}
+shown!([T: Transport, P: Pending<T>] Request<'_, '_, T, P>, "Request");
 
 impl<T: Transport, P: Pending<T>> Request<'_, '_, T, P> {
     /// Waits for the end of the operation: until the message of a send may be changed again

@@ -173,14 +173,7 @@ pub struct Window<T: Transport> {
     identity: Rc<()>,
 }
 
-impl<T: Transport> fmt::Debug for Window<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window")
-            .field("part_bytes", &self.part_bytes)
-            .field("access", &self.access.get())
-            .finish_non_exhaustive()
-    }
-}
+shown!([T: Transport] Window<T>, "Window", |this| part_bytes: this.part_bytes, access: this.access.get());
 
 impl<T: Transport> Window<T> {
     /// A closed window with a part of `part_bytes` and an origin of `origin_bytes`, both zeroed. All ranks
