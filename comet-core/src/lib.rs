@@ -30,6 +30,39 @@
 //! ```
 #![forbid(unsafe_code)]
 
+/// Gives an enum the words of its values: a value and its word in the order of the declaration.
+///
+/// ```
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// pub enum Coin {
+///     Heads,
+///     Tails,
+/// }
+/// comet_core::named!(Coin: Heads "heads", Tails "tails");
+/// assert_eq!((Coin::find("tails"), Coin::Heads.name()), (Some(Coin::Tails), "heads"));
+/// ```
+#[macro_export]
+macro_rules! named {
+    ($enum:ident: $($value:ident $word:literal),+ $(,)?) => {
+        impl $enum {
+            /// Every value, in the order of [`LABELS`](Self::LABELS).
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
+            /// Words of the values on the command line and in the record.
+            pub const LABELS: &'static [&'static str] = &[$($word),+];
+
+            /// Its word.
+            pub const fn name(self) -> &'static str {
+                Self::LABELS[self as usize]
+            }
+
+            /// The value of this word.
+            pub fn find(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|value| value.name() == word)
+            }
+        }
+    };
+}
+
 /// Shows a type, whose generics stand before it, by its name and some of its fields.
 macro_rules! shown {
     ([$($generics:tt)*] $type:ty, $name:literal $(, |$this:ident| $($field:ident: $value:expr),+)?) => {

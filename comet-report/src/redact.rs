@@ -47,19 +47,7 @@ pub enum Fact {
     Paths,
 }
 
-impl Fact {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Hosts, Self::User, Self::Paths];
-
-    /// Name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hosts => "hosts",
-            Self::User => "user",
-            Self::Paths => "paths",
-        }
-    }
-}
+comet_core::named!(Fact: Hosts "hosts", User "user", Paths "paths");
 
 /// A redacted file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -38,43 +38,14 @@ pub enum Kind {
     NeighbourAlltoall,
 }
 
+named! {
+    Kind: Barrier "barrier", Broadcast "bcast", Reduce "reduce", Allreduce "allreduce",
+    ReduceScatter "reduce_scatter", Scan "scan", Exscan "exscan", Gather "gather", Scatter "scatter",
+    Allgather "allgather", Alltoall "alltoall", NeighbourAllgather "neighbor_allgather",
+    NeighbourAlltoall "neighbor_alltoall"
+}
+
 impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 13] = [
-        Self::Barrier,
-        Self::Broadcast,
-        Self::Reduce,
-        Self::Allreduce,
-        Self::ReduceScatter,
-        Self::Scan,
-        Self::Exscan,
-        Self::Gather,
-        Self::Scatter,
-        Self::Allgather,
-        Self::Alltoall,
-        Self::NeighbourAllgather,
-        Self::NeighbourAlltoall,
-    ];
-
-    /// Its word on the command line and in the record.
-    pub const fn name(self) -> &'static str {
-        [
-            "barrier",
-            "bcast",
-            "reduce",
-            "allreduce",
-            "reduce_scatter",
-            "scan",
-            "exscan",
-            "gather",
-            "scatter",
-            "allgather",
-            "alltoall",
-            "neighbor_allgather",
-            "neighbor_alltoall",
-        ][self as usize]
-    }
-
     /// True if one rank has another part in it than the others.
     pub const fn is_rooted(self) -> bool {
         matches!(self, Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter)

@@ -17,22 +17,9 @@ pub enum Element {
     F64,
 }
 
+named!(Element: U8 "byte", I8 "char", I32 "int", I64 "long", F32 "float", F64 "double");
+
 impl Element {
-    /// Every type, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 6] = [Self::U8, Self::I8, Self::I32, Self::I64, Self::F32, Self::F64];
-    /// Words of the types on the command line and in the record.
-    pub const LABELS: &'static [&'static str] = &["byte", "char", "int", "long", "float", "double"];
-
-    /// The type with this word.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|element| element.name() == name)
-    }
-
-    /// Its word.
-    pub const fn name(self) -> &'static str {
-        Self::LABELS[self as usize]
-    }
-
     /// Length in bytes.
     pub const fn bytes(self) -> usize {
         match self {
@@ -62,13 +49,8 @@ pub enum Operator {
     Xor,
 }
 
-impl Operator {
-    /// Every operator, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 7] =
-        [Self::Sum, Self::Product, Self::Min, Self::Max, Self::And, Self::Or, Self::Xor];
-    /// Words of the operators on the command line and in the record.
-    pub const LABELS: &'static [&'static str] =
-        &["sum", "product", "min", "max", "and", "or", "xor"];
+named! {
+    Operator: Sum "sum", Product "product", Min "min", Max "max", And "and", Or "or", Xor "xor"
 }
 
 /// An element type and an operator that fits it.

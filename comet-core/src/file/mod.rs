@@ -98,17 +98,7 @@ pub enum Cache {
 /// Length in bytes of which direct transfers have multiples: a page, which no block of a disk exceeds.
 pub const DIRECT_UNIT_BYTES: usize = 4096;
 
-impl Cache {
-    /// Every kind, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 3] = [Self::Keep, Self::Drop, Self::Direct];
-    /// Words of the kinds on the command line and in the record.
-    pub const LABELS: &'static [&'static str] = &["keep", "drop", "direct"];
-
-    /// Its word.
-    pub const fn label(self) -> &'static str {
-        Self::LABELS[self as usize]
-    }
-}
+named!(Cache: Keep "keep", Drop "drop", Direct "direct");
 
 /// Everything about a file but its contents.
 #[derive(Clone, Debug)]

@@ -142,15 +142,11 @@ impl Buffers {
     }
 }
 
+named! {
+    Touch: Bytes "touched", Lines "touched:lines", Sent "touched:sent", Received "touched:received"
+}
+
 impl Touch {
-    /// All kinds.
-    pub const ALL: [Self; 4] = [Self::Bytes, Self::Lines, Self::Sent, Self::Received];
-
-    /// Name of the mode of buffers.
-    pub const fn name(self) -> &'static str {
-        ["touched", "touched:lines", "touched:sent", "touched:received"][self as usize]
-    }
-
     /// Writes to each cache line of `message`, which keeps its contents: the work of a rank that makes a
     /// message. A simulated machine charges a copy.
     #[inline]

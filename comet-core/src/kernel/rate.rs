@@ -17,21 +17,12 @@ pub enum RateKind {
     Bisection,
 }
 
+named! {
+    RateKind: Algorithm "algorithm_bytes_per_s", Bus "bus_bytes_per_s", Messages "messages_per_s",
+    Bisection "bisection_bytes_per_s"
+}
+
 impl RateKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Algorithm, Self::Bus, Self::Messages, Self::Bisection];
-
-    /// Name in the record, with its unit.
-    pub const fn name(self) -> &'static str {
-        ["algorithm_bytes_per_s", "bus_bytes_per_s", "messages_per_s", "bisection_bytes_per_s"]
-            [self as usize]
-    }
-
-    /// The kind of that name.
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Unit of its amount: `bytes` or `messages`.
     pub const fn unit(self) -> &'static str {
         match self {

@@ -29,21 +29,12 @@ pub enum StartSync {
     Window,
 }
 
+named! {
+    StartSync: None "none", Barrier "barrier", DoubleBarrier "double-barrier",
+    Dissemination "dissemination", Window "window"
+}
+
 impl StartSync {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::None, Self::Barrier, Self::DoubleBarrier, Self::Dissemination, Self::Window];
-
-    /// Name as in the record.
-    pub fn name(self) -> &'static str {
-        ["none", "barrier", "double-barrier", "dissemination", "window"][self as usize]
-    }
-
-    /// The way of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sync| sync.name() == name)
-    }
-
     /// Number of barriers of all ranks in a start.
     pub fn n_barriers(self) -> u32 {
         match self {
@@ -160,9 +151,9 @@ mod tests {
     #[test]
     fn a_way_to_start_is_found_by_its_name() {
         for sync in StartSync::ALL {
-            assert_eq!(StartSync::from_name(sync.name()), Some(sync));
+            assert_eq!(StartSync::find(sync.name()), Some(sync));
         }
-        assert_eq!(StartSync::from_name("together"), None);
+        assert_eq!(StartSync::find("together"), None);
     }
 
     #[test]

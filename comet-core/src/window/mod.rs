@@ -86,12 +86,7 @@ pub enum Memory {
     Dynamic,
 }
 
-impl Memory {
-    /// Every source, in the order of [`LABELS`](Self::LABELS).
-    pub const ALL: [Self; 3] = [Self::Created, Self::Allocated, Self::Dynamic];
-    /// Words of the sources on the command line and in the record.
-    pub const LABELS: &'static [&'static str] = &["create", "allocate", "dynamic"];
-}
+named!(Memory: Created "create", Allocated "allocate", Dynamic "dynamic");
 
 /// A place in the part of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

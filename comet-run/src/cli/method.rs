@@ -137,8 +137,7 @@ fn parse_definition(text: &str) -> Result<Definition, String> {
 
 fn parse_sync(text: &str) -> Result<StartSync, String> {
     let names = StartSync::ALL.map(StartSync::name).join(", ");
-    StartSync::from_name(text)
-        .ok_or_else(|| format!("no such way to start (write one of: {names})"))
+    StartSync::find(text).ok_or_else(|| format!("no such way to start (write one of: {names})"))
 }
 
 pub(super) fn parse_percent(text: &str) -> Result<f64, String> {

@@ -393,7 +393,7 @@ impl Runs<'_> {
             ),
             ("cast", json!(settings.cast.map(|cast| cast.ranks()))),
             ("io_dir", json!(settings.files.as_ref().map(|files| &files.path))),
-            ("io_cache", json!(settings.files.as_ref().map(|files| files.cache.label()))),
+            ("io_cache", json!(settings.files.as_ref().map(|files| files.cache.name()))),
             ("io_hints", json!(settings.files.as_ref().map(|files| &files.hints))),
             ("graph", json!(settings.graph.as_ref().map(Graph::edges))),
             ("layout", json!(settings.layouts.iter().map(|of| of.to_string()).collect::<Vec<_>>())),
