@@ -124,9 +124,7 @@ fn require_broadcast<T: Transport>(
         return found.survive(&format!("the broadcast from rank {root}"), error);
     }
     let what = format!("the broadcast from rank {root}");
-    if let Err(error) = pattern::check(&message, seed, &what) {
-        found.note(error.to_string());
-    }
+    found.require_pattern(&message, seed, &what);
     Ok(())
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::Check;
 use super::toolkit::{Found, checks, next};
+use crate::error::Result;
 use crate::error::TransportErrorKind::{InvalidArgument, Storage};
-use crate::error::{Result, TransportErrorKind};
 use crate::file::{Cache, File, Folder, Plan, Pointer, Sharing, Together, View};
 use crate::pattern;
 use crate::transport::{Rank, Transport};
@@ -71,9 +71,7 @@ fn fill<T: Transport>(file: &mut File<T>, n: usize, rank: Rank, form: usize) {
 fn check<T: Transport>(found: &Found, file: &mut File<T>, (n, rank, form): (usize, Rank, usize)) {
     for (index, block) in file.memory().chunks(n).enumerate() {
         let what = format_args!("block {index} of {n} bytes of rank {rank} (way {form})");
-        if let Err(error) = pattern::check(block, seed(rank, index, form), what) {
-            found.note(error.to_string());
-        }
+        found.require_pattern(block, seed(rank, index, form), what);
     }
     file.memory().fill(0);
 }
@@ -307,14 +305,7 @@ fn what_a_file_refuses_leaves_it_usable<T: Transport>(
 ) -> Result<()> {
     let n = 16;
     let mut file = made(t, folder, Sharing::All, n)?;
-    let refused = |what: &str, kind: TransportErrorKind, result: Result<()>| match result {
-        Err(error) if error.kind == kind => Ok(()),
-        Err(error) => found.survive(what, error),
-        Ok(()) => {
-            found.note(format!("{what} was not refused"));
-            Ok(())
-        }
-    };
+    let refused = |what, kind, result| found.require_refused(what, kind, result);
     let alone = Together::Alone;
     refused("a write to a closed file", InvalidArgument, file.write(0..n, Pointer::Own, alone))?;
     file.open()?;

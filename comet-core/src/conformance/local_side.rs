@@ -74,9 +74,7 @@ fn message_buffers_do_not_overlap<T: Transport>(t: &T, found: &Found) -> Result<
 }
 
 fn require_own_pattern(found: &Found, seed: u64, buffer: &[u8]) {
-    if let Err(error) = pattern::check(buffer, seed << 32, format_args!("message buffer {seed}")) {
-        found.note(error.to_string());
-    }
+    found.require_pattern(buffer, seed << 32, format_args!("message buffer {seed}"));
 }
 
 fn a_message_buffer_beyond_all_memory_is_refused<T: Transport>(t: &T, found: &Found) -> Result<()> {

@@ -209,9 +209,7 @@ fn seed(round: u64, rank: usize) -> u64 {
 /// Checks that `place` has the message of the previous rank.
 fn arrived<T: Transport>(t: &T, found: &Found, round: u64, place: &[u8]) {
     let what = format!("start {round} of {} bytes", place.len());
-    if let Err(error) = pattern::check(place, seed(round, previous(t)), what) {
-        found.note(error.to_string());
-    }
+    found.require_pattern(place, seed(round, previous(t)), what);
 }
 
 fn prepared_messages_arrive_at_each_start<T: Transport>(t: &T, found: &Found) -> Result<()> {

@@ -46,57 +46,42 @@ fn tagged<T: Transport>(t: &T) -> (Vec<Envelope>, Vec<Envelope>) {
 }
 
 fn waiting_for_all_of_a_set_completes_it<T: Transport>(t: &T, found: &Found) -> Result<()> {
-    for n_times in [1, 4, 11] {
-        let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
-        let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
-        let (outgoing, incoming) = round_the_ring(t, 0, window);
-        let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
-        t.scope(|s| {
-            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-            let mut sends = s.requests();
-            let started = start_sends(s, &outgoing, &messages)?;
-            started.into_iter().for_each(|request| sends.push(request));
-            let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
-            receives.wait_each(|number, arrival| arrived[number] = Some(arrival))?;
-            sends.wait_all()?;
-            for (from, arrival) in incoming.iter().zip(arrived) {
-                match arrival {
-                    Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,
-                    None => found.note(format!("{from} is missing in its set")),
-                }
-            }
-            Ok(())
-        })?;
-    }
-    Ok(())
+    [1, 4, 11].into_iter().try_for_each(|n_times| waited_for(t, found, n_times, false))
 }
 
 fn waiting_for_two_sets_at_once_completes_both<T: Transport>(t: &T, found: &Found) -> Result<()> {
-    for n_times in [0, 1, 4] {
-        let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
-        let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
-        let (outgoing, incoming) = round_the_ring(t, 0, window);
-        let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
-        t.scope(|s| {
-            let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
-            let mut sends = s.requests();
-            let started = start_sends(s, &outgoing, &messages)?;
-            started.into_iter().for_each(|request| sends.push(request));
-            let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
-            receives.wait_each_with(&mut sends, |number, arrival| {
-                arrived[number] = Some(arrival);
-            })?;
+    [0, 1, 4].into_iter().try_for_each(|n_times| waited_for(t, found, n_times, true))
+}
+
+/// Lets so many times the mixed lengths go round the ring, and waits for receives and sends `at_once`, or for
+/// one set after the other.
+fn waited_for<T: Transport>(t: &T, found: &Found, n_times: usize, at_once: bool) -> Result<()> {
+    let lengths_bytes = MIXED_BYTES.map(|length_bytes| (TAG, length_bytes));
+    let window = lengths_bytes.into_iter().cycle().take(6 * n_times);
+    let (outgoing, incoming) = round_the_ring(t, 0, window);
+    let (messages, mut buffers) = (messages(t, &outgoing)?, buffers(t, &incoming)?);
+    t.scope(|s| {
+        let mut receives = set_of_receives(s, &incoming, &mut buffers)?;
+        let mut sends = s.requests();
+        let started = start_sends(s, &outgoing, &messages)?;
+        started.into_iter().for_each(|request| sends.push(request));
+        let mut arrived: Vec<_> = incoming.iter().map(|_| None).collect();
+        let keep = |number: usize, arrival| arrived[number] = Some(arrival);
+        if at_once {
+            receives.wait_each_with(&mut sends, keep)?;
             found.require_eq("sends after a wait for both", sends.wait_some(|_, ()| ())?, 0);
-            for (from, arrival) in incoming.iter().zip(arrived) {
-                match arrival {
-                    Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,
-                    None => found.note(format!("{from} is missing in its set")),
-                }
+        } else {
+            receives.wait_each(keep)?;
+            sends.wait_all()?;
+        }
+        for (from, arrival) in incoming.iter().zip(arrived) {
+            match arrival {
+                Some((status, buffer)) => found.require_arrival(from, Ok(status), buffer)?,
+                None => found.note(format!("{from} is missing in its set")),
             }
-            Ok(())
-        })?;
-    }
-    Ok(())
+        }
+        Ok(())
+    })
 }
 
 fn waiting_for_any_of_a_set_finds_what_ended<T: Transport>(t: &T, found: &Found) -> Result<()> {

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use crate::error::{Result, TransportError};
+use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::pattern;
 use crate::transport::{Rank, Request, Scope, Source, Status, Tag, Transport};
 
@@ -89,9 +89,29 @@ impl Found {
 
     /// Checks that `bytes` are the contents of `envelope`.
     pub(super) fn require_content(&self, envelope: &Envelope, bytes: &[u8]) {
-        if let Err(error) = pattern::check(bytes, envelope.seed(), envelope) {
+        self.require_pattern(bytes, envelope.seed(), envelope);
+    }
+
+    /// Checks that `bytes`, which are `what`, have the test data of `seed`.
+    pub(super) fn require_pattern(&self, bytes: &[u8], seed: u64, what: impl fmt::Display) {
+        if let Err(error) = pattern::check(bytes, seed, what) {
             self.note(error.to_string());
         }
+    }
+
+    /// Checks that `what` is refused as an error of this kind, and not otherwise.
+    pub(super) fn require_refused(
+        &self,
+        what: &str,
+        kind: TransportErrorKind,
+        result: Result<()>,
+    ) -> Result<()> {
+        match result {
+            Err(error) if error.kind == kind => {}
+            Err(error) => self.survive(what, error)?,
+            Ok(()) => self.note(format!("{what} was not refused")),
+        }
+        Ok(())
     }
 
     /// Checks what a receive of `envelope` into `buffer`, of exactly its length, has returned.

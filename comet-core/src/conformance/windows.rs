@@ -85,9 +85,7 @@ fn check<T: Transport>(
     for writer in writers {
         window.read(writer * slot_bytes, &mut slot);
         let what = format_args!("{slot_bytes} bytes of rank {writer} in a part");
-        if let Err(error) = pattern::check(&slot, seed(writer, t.rank(), round), what) {
-            found.note(error.to_string());
-        }
+        found.require_pattern(&slot, seed(writer, t.rank(), round), what);
     }
 }
 
@@ -114,9 +112,7 @@ fn fenced<T: Transport>(t: &T, found: &Found, lengths: &[usize], memory: Memory)
         for target in 0..t.n_ranks() {
             let slot = &window.origin()[target * n..][..n];
             let what = format_args!("{n} bytes that were got from rank {target}");
-            if let Err(error) = pattern::check(slot, seed(t.rank(), target, round), what) {
-                found.note(error.to_string());
-            }
+            found.require_pattern(slot, seed(t.rank(), target, round), what);
         }
         window.close()?;
     }
@@ -252,9 +248,7 @@ fn parts_may_have_other_lengths_and_be_opened_again<T: Transport>(
         let mut last = [0; 8];
         window.read(bytes_of(t.rank()) - 8, &mut last);
         let what = "the end of a part";
-        if let Err(error) = pattern::check(&last, seed(previous(t), t.rank(), round), what) {
-            found.note(error.to_string());
-        }
+        found.require_pattern(&last, seed(previous(t), t.rank(), round), what);
         window.close()?;
     }
     Ok(())
@@ -440,14 +434,8 @@ fn what_a_window_refuses_leaves_it_usable<T: Transport>(t: &T, found: &Found) ->
     let n = 8;
     let mut window = slots(t, n, Memory::Created)?;
     let n_bytes = window.part_bytes(0);
-    let refused = |what: &str, result: Result<()>| match result {
-        Err(error) if error.kind == TransportErrorKind::InvalidArgument => Ok(()),
-        Err(error) => found.survive(what, error),
-        Ok(()) => {
-            found.note(format!("{what} was not refused"));
-            Ok(())
-        }
-    };
+    let invalid = TransportErrorKind::InvalidArgument;
+    let refused = |what, result| found.require_refused(what, invalid, result);
     let here = Remote { rank: t.rank(), at: 0 };
     refused("a put outside of an epoch", window.put(0..n, here))?;
     refused("the unlock of what is not locked", window.unlock(0))?;
