@@ -362,3 +362,12 @@ pub trait Listener {
         false
     }
 }
+
+impl<F> Listener for F
+where
+    F: FnMut(&Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>>,
+{
+    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+        self(event)
+    }
+}

@@ -5,7 +5,7 @@ mod layouts;
 mod threads;
 
 use comet_core::driver::{self, Rules, Settings};
-use comet_core::event::{Event, Listener};
+use comet_core::event::Event;
 use comet_core::kernel::harness::{self, Trial};
 use comet_core::kernel::{
     AxisKind, AxisUse, Case, Class, HOPS, History, Kernel, LENGTH_BYTES, Profile, RateKind, WINDOW,
@@ -147,16 +147,6 @@ fn kernels_describe_themselves() {
     harness::check_descriptions(&all_kernels());
 }
 
-/// Counts the cases that failed.
-struct Failures(usize);
-
-impl Listener for Failures {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        self.0 += usize::from(matches!(event, Event::CaseFailed(_)));
-        Ok(())
-    }
-}
-
 #[test]
 fn buffers_are_untouched_under_the_rules_of_imb_and_osu() {
     // Each message that is sent from memory into which one was received arrives wrong.
@@ -174,9 +164,13 @@ fn buffers_are_untouched_under_the_rules_of_imb_and_osu() {
                 Case::new(kernel("parkbench/comms1").info(), &[8]),
                 Case::new(kernel("osu/bw").info(), &[8]),
             ];
-            let mut failures = Failures(0);
-            driver::conduct(t, &kernels, &cases, &settings, &mut failures).unwrap();
-            failures.0
+            let mut n_failed = 0;
+            let mut count = |event: &Event<'_>| {
+                n_failed += usize::from(matches!(event, Event::CaseFailed(_)));
+                Ok(())
+            };
+            driver::conduct(t, &kernels, &cases, &settings, &mut count).unwrap();
+            n_failed
         });
         of_ranks[0]
     };

@@ -3,10 +3,9 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::error::Error;
 
 use comet_core::driver::{Settings, Slices};
-use comet_core::event::{Event, Listener, Measurement};
+use comet_core::event::{Event, Measurement};
 use comet_core::kernel::{Axis, Case, KernelInfo, Profile, World};
 use comet_core::topology::{Mesh, Topology};
 use comet_core::transport::Transport as _;
@@ -43,17 +42,24 @@ impl Bench {
 
     /// Takes the driver through `cases`, all of which have to be measured.
     pub(crate) fn measure(&self, cases: &[Case], settings: &Settings) -> Vec<Measurement> {
-        let collector = RefCell::new(Collector(Vec::new()));
+        let measurements = RefCell::new(Vec::new());
         self.run(|t| {
             let kernels = Sim::kernels();
             if t.rank() > 0 {
                 t.follow(&kernels, settings).expect("no rank fails");
                 return;
             }
-            let listener = &mut *collector.borrow_mut();
-            t.conduct(&kernels, cases, settings, listener).expect("no rank fails");
+            let mut listener = |event: &Event<'_>| {
+                match event {
+                    Event::CaseFinished(found) => measurements.borrow_mut().push((*found).clone()),
+                    Event::CaseFailed(of) => panic!("{}: {}", of.case.label(), of.message),
+                    _ => (),
+                }
+                Ok(())
+            };
+            t.conduct(&kernels, cases, settings, &mut listener).expect("no rank fails");
         });
-        collector.into_inner().0
+        measurements.into_inner()
     }
 
     /// The case of the kernel `id` with `values`, if the ranks admit it.
@@ -65,19 +71,6 @@ impl Bench {
     /// Those of these cases that the ranks admit.
     pub(crate) fn cases(&self, wanted: &[(&str, &[u64])]) -> Vec<Case> {
         wanted.iter().filter_map(|(id, values)| self.case(id, values)).collect()
-    }
-}
-
-struct Collector(Vec<Measurement>);
-
-impl Listener for Collector {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        match event {
-            Event::CaseFinished(measurement) => self.0.push((*measurement).clone()),
-            Event::CaseFailed(failure) => panic!("{}: {}", failure.case.label(), failure.message),
-            _ => (),
-        }
-        Ok(())
     }
 }
 

@@ -8,11 +8,10 @@
 //! that clocks were given.
 
 use std::cell::RefCell;
-use std::error::Error;
 
 use comet_core::calibration::ClockCalibration;
 use comet_core::driver::{self, Settings};
-use comet_core::event::{Event, Listener, RunStart};
+use comet_core::event::{Event, RunStart};
 use comet_core::kernel::Profile;
 use comet_core::sync::{GlobalClock, StartSync, window_ns};
 use comet_core::topology::Topology;
@@ -21,19 +20,7 @@ use comet_sim::machine::{Machine, MachineFile, find};
 use comet_sim::{Outcome, RunConfig, Sim, run};
 
 /// Messages with queues: most wait, a few for very long.
-const QUEUES: &str = r#"
-[[noise.source]]
-kind = "log_normal"
-sigma = "2 %"
-[[noise.source]]
-kind = "spike"
-probability = "50 %"
-mean = "1 us"
-[[noise.source]]
-kind = "outlier"
-probability = "2 %"
-scale = 20
-"#;
+const QUEUES: &str = include_str!("machines/queues.toml");
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -336,35 +323,29 @@ fn a_window_opens_for_all_ranks_at_once_and_those_that_heard_late_know_it() {
     assert!((1..n_starts / 5).contains(&n_late), "{n_late} of {n_starts}");
 }
 
-struct Start(Option<RunStart>);
-
-impl Listener for Start {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        if let Event::RunStarted(start) = event {
-            self.0 = Some((*start).clone());
-        }
-        Ok(())
-    }
-}
-
 /// The start record of a run whose clocks have this resolution and cost of a reading.
 fn start(resolution_ps: u64, call_cost_ps: u64) -> RunStart {
     let mut machine = find("ipsc860").expect("it comes with the program").machine;
     machine.clock.resolution_ps = resolution_ps;
     machine.clock.call_cost_ps = call_cost_ps;
-    let listener = RefCell::new(Start(None));
+    let found = RefCell::new(None);
     let outcome = run(&RunConfig::new(machine, Topology::hypercube(4)), |t| {
         let settings = Settings::of(Profile::Quick);
         if t.rank() > 0 {
             driver::follow(t, &[], &settings).expect("no rank fails");
         } else {
-            let listener = &mut *listener.borrow_mut();
-            driver::conduct(t, &[], &[], &settings, listener).expect("no rank fails");
+            let mut listener = |event: &Event<'_>| {
+                if let Event::RunStarted(start) = event {
+                    found.replace(Some((*start).clone()));
+                }
+                Ok(())
+            };
+            driver::conduct(t, &[], &[], &settings, &mut listener).expect("no rank fails");
         }
         0
     });
     assert!(matches!(outcome, Ok(Outcome::Finished { .. })), "{outcome:?}");
-    listener.into_inner().0.expect("the run has started")
+    found.into_inner().expect("the run has started")
 }
 
 #[test]

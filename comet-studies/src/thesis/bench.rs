@@ -1,13 +1,11 @@
 //! A bench: kernels on the ranks of a simulated machine, measured by the driver that measures
 //! everywhere. What a figure needs to know of the machine, it learns here and nowhere else.
 
-use std::error::Error;
-
 use anyhow::Context as _;
 use comet_core::context::Context;
 use comet_core::driver::Settings;
 use comet_core::error::KernelError;
-use comet_core::event::{Event, Listener, Measurement};
+use comet_core::event::{Event, Measurement};
 use comet_core::kernel::{Axis, Case, Derived, Kernel, KernelInfo, Profile};
 use comet_core::topology::Topology;
 use comet_sim::Sim;
@@ -67,11 +65,23 @@ impl Bench {
         let kernels: Vec<&dyn Kernel<Sim>> = kernels.iter().map(|kernel| kernel as _).collect();
         let mut settings = Settings::of(Profile::Quick);
         (settings.samples, settings.repetitions) = (Some(self.n_samples), Some(REPETITIONS));
-        let mut results = Collector(Vec::new());
+        // What became of each case, in their order.
+        let mut results = Vec::new();
+        let mut listener = |event: &Event<'_>| {
+            match event {
+                Event::CaseFinished(measurement) => results.push(Ok((*measurement).clone())),
+                Event::CaseFailed(failure) => {
+                    let label = failure.case.label();
+                    results.push(Err(anyhow::anyhow!("{label}: {}", failure.message)));
+                }
+                _ => (),
+            }
+            Ok(())
+        };
         let (machine, topology) = (self.machine.clone(), Topology::hypercube(n_ranks));
-        simulated::measure(machine, topology, &kernels, &cases, &settings, &mut results)
+        simulated::measure(machine, topology, &kernels, &cases, &settings, &mut listener)
             .with_context(|| format!("{id} ended early"))?;
-        results.0.into_iter().collect()
+        results.into_iter().collect()
     }
 
     /// The times in microseconds of the only series of the kernel `id` over `axis`.
@@ -105,23 +115,6 @@ pub(super) fn quoted_us(measurement: &Measurement, series: usize) -> f64 {
 /// The measurements whose case has `value` on `axis`.
 pub(super) fn at(measurements: &[Measurement], axis: &Axis, value: u64) -> Vec<Measurement> {
     measurements.iter().filter(|m| m.case.value(axis) == value).cloned().collect()
-}
-
-/// Keeps what became of each case, in their order.
-struct Collector(Vec<anyhow::Result<Measurement>>);
-
-impl Listener for Collector {
-    fn event(&mut self, event: &Event<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let result = match event {
-            Event::CaseFinished(measurement) => Ok((*measurement).clone()),
-            Event::CaseFailed(failure) => {
-                Err(anyhow::anyhow!("{}: {}", failure.case.label(), failure.message))
-            }
-            _ => return Ok(()),
-        };
-        self.0.push(result);
-        Ok(())
-    }
 }
 
 /// A kernel whose cases are complete as they are: the loads of the contention kernel are those of
