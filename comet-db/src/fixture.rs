@@ -227,11 +227,8 @@ pub(crate) fn file(records: &[Record]) -> Vec<u8> {
 pub(crate) fn token(name: &str, scopes: &[Scope], machine: &str) -> TokenRow {
     TokenRow {
         name: name.into(),
-        sha256: String::new(),
         scopes: scopes.to_vec(),
         machine: machine.into(),
-        created_ms: 0,
-        expires_ms: None,
-        revoked_ms: None,
+        ..TokenRow::default()
     }
 }

@@ -16,92 +16,153 @@ pub(crate) trait Table: Sized {
     fn of(row: &mut Row) -> Result<Self, Error>;
 }
 
-/// A machine: runs with equal names, processors and sites are of the same one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MachineRow {
-    /// Id, of all that follows.
-    pub id: Id,
-    /// The label `machine`, or the name of the first host without its number.
-    pub name: String,
-    /// Name of the processor.
-    pub cpu: Option<String>,
-    /// The label `site`.
-    pub site: Option<String>,
+/// A value as the columns of its field hold it.
+pub(crate) trait Cell: Sized {
+    fn put<'a>(&'a self, values: &mut Vec<Value<'a>>);
+
+    fn take(row: &mut Row) -> Result<Self, Error>;
 }
 
-impl Table for MachineRow {
-    const NAME: &'static str = "machine";
-    const COLUMNS: &'static [&'static str] = &["id", "name", "cpu", "site"];
+/// Implements [`Cell`] for types that have one column.
+macro_rules! cells {
+    ($($type:ty: |$cell:ident| $value:expr, $take:expr;)*) => {
+        $(impl Cell for $type {
+            fn put<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+                let $cell = self;
+                values.push($value.into());
+            }
 
-    fn values(&self) -> Vec<Value<'_>> {
-        let Self { id, name, cpu, site } = self;
-        vec![(*id).into(), name.into(), cpu.as_ref().into(), site.as_ref().into()]
+            fn take(row: &mut Row) -> Result<Self, Error> {
+                $take(row)
+            }
+        })*
+    };
+}
+
+cells! {
+    Id: |id| *id, Row::id;
+    BlobId: |blob| blob.to_string(), Row::blob;
+    State: |state| state.name(), Row::state;
+    i64: |number| *number, Row::int;
+    bool: |is| i64::from(*is), |row: &mut Row| row.int().map(|is| is != 0);
+    String: |text| text, Row::text;
+    Option<i64>: |number| *number, Row::maybe_int;
+    Option<f64>: |number| *number, Row::maybe_real;
+    Option<String>: |text| text.as_ref(), Row::maybe_text;
+}
+
+impl Cell for Option<[f64; 2]> {
+    fn put<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+        values.extend([self.map(|[low, _]| low).into(), self.map(|[_, high]| high).into()]);
     }
 
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self {
-            id: row.id()?,
-            name: row.text()?,
-            cpu: row.maybe_text()?,
-            site: row.maybe_text()?,
-        })
+    fn take(row: &mut Row) -> Result<Self, Error> {
+        Ok(row.maybe_real()?.zip(row.maybe_real()?).map(<[f64; 2]>::from))
     }
 }
 
-/// A run of a blob.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunRow {
-    /// Id, of blob and place.
-    pub id: Id,
-    /// The blob.
-    pub blob: BlobId,
-    /// Place among the runs of the blob, from 0.
-    pub place: i64,
-    /// Id that the run gave itself.
-    pub uuid: String,
-    /// Start, in milliseconds since 1970; of an import without one its own time, by which lists are sorted.
-    pub started_ms: i64,
-    /// The machine.
-    pub machine: Id,
-    /// The label `name`, or the kernels.
-    pub title: String,
-    /// Program and version.
-    pub program: String,
-    /// Backend of the transport.
-    pub backend: Option<String>,
-    /// The label `mpi`, or the version of the MPI library.
-    pub mpi: Option<String>,
-    /// The label `network`, or the fastest network of the first machine.
-    pub network: Option<String>,
-    /// Number of ranks.
-    pub ranks: i64,
-    /// Number of nodes, where it is known.
-    pub nodes: Option<i64>,
-    /// Hash of the conditions.
-    pub fingerprint: String,
-    /// Status at its end (`complete`); `None` of a run that was killed.
-    pub ending: Option<String>,
-    /// Use that can be made of its numbers (`quotable`); `None` of an import.
-    pub verdict: Option<String>,
-    /// Points with numbers.
-    pub n_ok: i64,
-    /// Points that were skipped.
-    pub n_skipped: i64,
-    /// Points that failed.
-    pub n_failed: i64,
-    /// Points whose data was wrong.
-    pub n_check_failed: i64,
-    /// Arrival, by the card of the blob, as the two that follow.
-    pub received_ms: i64,
-    /// Submitter.
-    pub submitter: String,
-    /// State.
-    pub state: State,
-    /// Subject: the machine, the MPI library without its version, the network, the ranks and the numbers.
-    /// A later run of the same subject supersedes this one.
-    pub subject: Id,
-    /// True if its start is known, without which it is in no history.
-    pub is_dated: bool,
+/// A row whose table and columns stand behind the name of the struct and the types of its fields.
+macro_rules! table {
+    (
+        $(#[$of_row:meta])*
+        pub struct $row:ident as $name:literal {
+            $($(#[$of_field:meta])* pub $field:ident: $type:ty as $($column:literal)+,)+
+        }
+    ) => {
+        $(#[$of_row])*
+        pub struct $row {
+            $($(#[$of_field])* pub $field: $type,)+
+        }
+
+        impl $crate::rows::Table for $row {
+            const NAME: &'static str = $name;
+            const COLUMNS: &'static [&'static str] = &[$($($column),+),+];
+
+            fn values(&self) -> Vec<$crate::store::Value<'_>> {
+                let mut values = Vec::with_capacity(Self::COLUMNS.len());
+                $($crate::rows::Cell::put(&self.$field, &mut values);)+
+                values
+            }
+
+            fn of(row: &mut $crate::store::Row) -> Result<Self, $crate::Error> {
+                Ok(Self { $($field: $crate::rows::Cell::take(row)?,)+ })
+            }
+        }
+    };
+}
+pub(crate) use table;
+
+table! {
+    /// A machine: runs with equal names, processors and sites are of the same one.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MachineRow as "machine" {
+        /// Id, of all that follows.
+        pub id: Id as "id",
+        /// The label `machine`, or the name of the first host without its number.
+        pub name: String as "name",
+        /// Name of the processor.
+        pub cpu: Option<String> as "cpu",
+        /// The label `site`.
+        pub site: Option<String> as "site",
+    }
+}
+
+table! {
+    /// A run of a blob.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct RunRow as "run" {
+        /// Id, of blob and place.
+        pub id: Id as "id",
+        /// The blob.
+        pub blob: BlobId as "blob",
+        /// Place among the runs of the blob, from 0.
+        pub place: i64 as "place",
+        /// Id that the run gave itself.
+        pub uuid: String as "uuid",
+        /// Start, in milliseconds since 1970; of an import without one its own time, by which lists are sorted.
+        pub started_ms: i64 as "started_ms",
+        /// The machine.
+        pub machine: Id as "machine_id",
+        /// The label `name`, or the kernels.
+        pub title: String as "title",
+        /// Program and version.
+        pub program: String as "program",
+        /// Backend of the transport.
+        pub backend: Option<String> as "backend",
+        /// The label `mpi`, or the version of the MPI library.
+        pub mpi: Option<String> as "mpi",
+        /// The label `network`, or the fastest network of the first machine.
+        pub network: Option<String> as "network",
+        /// Number of ranks.
+        pub ranks: i64 as "ranks",
+        /// Number of nodes, where it is known.
+        pub nodes: Option<i64> as "nodes",
+        /// Hash of the conditions.
+        pub fingerprint: String as "fingerprint",
+        /// Status at its end (`complete`); `None` of a run that was killed.
+        pub ending: Option<String> as "end_status",
+        /// Use that can be made of its numbers (`quotable`); `None` of an import.
+        pub verdict: Option<String> as "verdict",
+        /// Points with numbers.
+        pub n_ok: i64 as "n_ok",
+        /// Points that were skipped.
+        pub n_skipped: i64 as "n_skipped",
+        /// Points that failed.
+        pub n_failed: i64 as "n_failed",
+        /// Points whose data was wrong.
+        pub n_check_failed: i64 as "n_check_failed",
+        /// Arrival, by the card of the blob, as the two that follow.
+        pub received_ms: i64 as "received_ms",
+        /// Submitter.
+        pub submitter: String as "submitter",
+        /// State.
+        pub state: State as "state",
+        /// Subject: the machine, the MPI library without its version, the network, the ranks and the numbers.
+        /// A later run of the same subject supersedes this one.
+        pub subject: Id as "subject_id",
+        /// True if its start is known, without which it is in no history.
+        pub is_dated: bool as "is_dated",
+    }
 }
 
 impl RunRow {
@@ -116,256 +177,106 @@ impl RunRow {
     }
 }
 
-impl Table for RunRow {
-    const NAME: &'static str = "run";
-    const COLUMNS: &'static [&'static str] = &[
-        "id",
-        "blob",
-        "place",
-        "uuid",
-        "started_ms",
-        "machine_id",
-        "title",
-        "program",
-        "backend",
-        "mpi",
-        "network",
-        "ranks",
-        "nodes",
-        "fingerprint",
-        "end_status",
-        "verdict",
-        "n_ok",
-        "n_skipped",
-        "n_failed",
-        "n_check_failed",
-        "received_ms",
-        "submitter",
-        "state",
-        "subject_id",
-        "is_dated",
-    ];
-
-    fn values(&self) -> Vec<Value<'_>> {
-        vec![
-            self.id.into(),
-            self.blob.to_string().into(),
-            self.place.into(),
-            (&self.uuid).into(),
-            self.started_ms.into(),
-            self.machine.into(),
-            (&self.title).into(),
-            (&self.program).into(),
-            self.backend.as_ref().into(),
-            self.mpi.as_ref().into(),
-            self.network.as_ref().into(),
-            self.ranks.into(),
-            self.nodes.into(),
-            (&self.fingerprint).into(),
-            self.ending.as_ref().into(),
-            self.verdict.as_ref().into(),
-            self.n_ok.into(),
-            self.n_skipped.into(),
-            self.n_failed.into(),
-            self.n_check_failed.into(),
-            self.received_ms.into(),
-            (&self.submitter).into(),
-            self.state.name().into(),
-            self.subject.into(),
-            i64::from(self.is_dated).into(),
-        ]
-    }
-
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self {
-            id: row.id()?,
-            blob: row.blob()?,
-            place: row.int()?,
-            uuid: row.text()?,
-            started_ms: row.int()?,
-            machine: row.id()?,
-            title: row.text()?,
-            program: row.text()?,
-            backend: row.maybe_text()?,
-            mpi: row.maybe_text()?,
-            network: row.maybe_text()?,
-            ranks: row.int()?,
-            nodes: row.maybe_int()?,
-            fingerprint: row.text()?,
-            ending: row.maybe_text()?,
-            verdict: row.maybe_text()?,
-            n_ok: row.int()?,
-            n_skipped: row.int()?,
-            n_failed: row.int()?,
-            n_check_failed: row.int()?,
-            received_ms: row.int()?,
-            submitter: row.text()?,
-            state: row.state()?,
-            subject: row.id()?,
-            is_dated: row.int()? != 0,
-        })
+table! {
+    /// A label of a run.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct LabelRow as "label" {
+        /// The run.
+        pub run: Id as "run_id",
+        /// Name.
+        pub name: String as "name",
+        /// Value.
+        pub value: String as "value",
     }
 }
 
-/// A label of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LabelRow {
-    /// The run.
-    pub run: Id,
-    /// Name.
-    pub name: String,
-    /// Value.
-    pub value: String,
-}
-
-impl Table for LabelRow {
-    const NAME: &'static str = "label";
-    const COLUMNS: &'static [&'static str] = &["run_id", "name", "value"];
-
-    fn values(&self) -> Vec<Value<'_>> {
-        vec![self.run.into(), (&self.name).into(), (&self.value).into()]
-    }
-
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self { run: row.id()?, name: row.text()?, value: row.text()? })
-    }
-}
-
-/// A curve: all that identifies a point but for its length, the number of ranks and their mesh. Points of
-/// any runs lie on it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeriesRow {
-    /// Id, of all that follows.
-    pub id: Id,
-    /// Suite of the kernel.
-    pub suite: String,
-    /// Kernel.
-    pub kernel: String,
-    /// Name of the series of the kernel, if there is one.
-    pub variant: Option<String>,
-    /// Kind of communication.
-    pub class: String,
-    /// Quantity that the numbers are (`one_way_time`); `None` of points without numbers, as the three
-    /// that follow.
-    pub quantity: Option<String>,
-    /// Rule by which samples of the ranks make one value.
-    pub definition: Option<String>,
-    /// Ranks that the value stands for.
-    pub rank_stat: Option<String>,
-    /// Reported statistic.
-    pub quote: Option<String>,
-    /// The other parameters (`hops=1`).
-    pub params: String,
-    /// Name of the parameter that is the length, if the kernel has one.
-    pub x: Option<String>,
-    /// Its unit (`B`).
-    pub x_unit: Option<String>,
-}
-
-impl Table for SeriesRow {
-    const NAME: &'static str = "series";
-    const COLUMNS: &'static [&'static str] = &[
-        "id",
-        "suite",
-        "kernel",
-        "variant",
-        "class",
-        "quantity",
-        "definition",
-        "rank_stat",
-        "quote",
-        "params",
-        "x",
-        "x_unit",
-    ];
-
-    fn values(&self) -> Vec<Value<'_>> {
-        vec![
-            self.id.into(),
-            (&self.suite).into(),
-            (&self.kernel).into(),
-            self.variant.as_ref().into(),
-            (&self.class).into(),
-            self.quantity.as_ref().into(),
-            self.definition.as_ref().into(),
-            self.rank_stat.as_ref().into(),
-            self.quote.as_ref().into(),
-            (&self.params).into(),
-            self.x.as_ref().into(),
-            self.x_unit.as_ref().into(),
-        ]
-    }
-
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self {
-            id: row.id()?,
-            suite: row.text()?,
-            kernel: row.text()?,
-            variant: row.maybe_text()?,
-            class: row.text()?,
-            quantity: row.maybe_text()?,
-            definition: row.maybe_text()?,
-            rank_stat: row.maybe_text()?,
-            quote: row.maybe_text()?,
-            params: row.text()?,
-            x: row.maybe_text()?,
-            x_unit: row.maybe_text()?,
-        })
+table! {
+    /// A curve: all that identifies a point but for its length, the number of ranks and their mesh. Points of
+    /// any runs lie on it.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SeriesRow as "series" {
+        /// Id, of all that follows.
+        pub id: Id as "id",
+        /// Suite of the kernel.
+        pub suite: String as "suite",
+        /// Kernel.
+        pub kernel: String as "kernel",
+        /// Name of the series of the kernel, if there is one.
+        pub variant: Option<String> as "variant",
+        /// Kind of communication.
+        pub class: String as "class",
+        /// Quantity that the numbers are (`one_way_time`); `None` of points without numbers, as the three
+        /// that follow.
+        pub quantity: Option<String> as "quantity",
+        /// Rule by which samples of the ranks make one value.
+        pub definition: Option<String> as "definition",
+        /// Ranks that the value stands for.
+        pub rank_stat: Option<String> as "rank_stat",
+        /// Reported statistic.
+        pub quote: Option<String> as "quote",
+        /// The other parameters (`hops=1`).
+        pub params: String as "params",
+        /// Name of the parameter that is the length, if the kernel has one.
+        pub x: Option<String> as "x",
+        /// Its unit (`B`).
+        pub x_unit: Option<String> as "x_unit",
     }
 }
 
-/// A point of a run. Times are in nanoseconds for one operation; `None` where there are no numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PointRow {
-    /// The run.
-    pub run: Id,
-    /// Place among the points of the run, from 0.
-    pub place: i64,
-    /// The curve that it lies on.
-    pub series: Id,
-    /// Length, in the unit of the curve.
-    pub x: Option<i64>,
-    /// Number of ranks.
-    pub procs: Option<i64>,
-    /// Setting, beside curve, length and number of ranks, that makes it another number (`mesh 2x3`); empty
-    /// where it is the usual one.
-    pub setting: String,
-    /// Identity of the number, as `compare` uses it.
-    pub key: String,
-    /// Status (`ok`, `skipped`).
-    pub status: String,
-    /// Samples.
-    pub n: Option<i64>,
-    /// The figure to quote.
-    pub quoted_ns: Option<f64>,
-    /// Lower end of its 95 % interval.
-    pub low_ns: Option<f64>,
-    /// Upper end.
-    pub high_ns: Option<f64>,
-    /// Least value.
-    pub min_ns: Option<f64>,
-    /// 25th percentile.
-    pub p25_ns: Option<f64>,
-    /// Median.
-    pub median_ns: Option<f64>,
-    /// 75th percentile.
-    pub p75_ns: Option<f64>,
-    /// 90th percentile.
-    pub p90_ns: Option<f64>,
-    /// 99th percentile.
-    pub p99_ns: Option<f64>,
-    /// Largest value.
-    pub max_ns: Option<f64>,
-    /// Arithmetic mean.
-    pub mean_ns: Option<f64>,
-    /// Standard deviation.
-    pub stddev_ns: Option<f64>,
-    /// Rate of bytes.
-    pub bytes_per_s: Option<f64>,
-    /// Figures of the launches, in time order, separated by blanks; `None` where there was one.
-    pub launches_ns: Option<String>,
-    /// The shortest and the longest time of a cache line around it, where the record has them.
-    pub line_ns: Option<[f64; 2]>,
+table! {
+    /// A point of a run. Times are in nanoseconds for one operation; `None` where there are no numbers.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PointRow as "point" {
+        /// The run.
+        pub run: Id as "run_id",
+        /// Place among the points of the run, from 0.
+        pub place: i64 as "place",
+        /// The curve that it lies on.
+        pub series: Id as "series_id",
+        /// Length, in the unit of the curve.
+        pub x: Option<i64> as "x",
+        /// Number of ranks.
+        pub procs: Option<i64> as "procs",
+        /// Setting, beside curve, length and number of ranks, that makes it another number (`mesh 2x3`); empty
+        /// where it is the usual one.
+        pub setting: String as "setting",
+        /// Identity of the number, as `compare` uses it.
+        pub key: String as "number_key",
+        /// Status (`ok`, `skipped`).
+        pub status: String as "outcome",
+        /// Samples.
+        pub n: Option<i64> as "n",
+        /// The figure to quote.
+        pub quoted_ns: Option<f64> as "quoted_ns",
+        /// Lower end of its 95 % interval.
+        pub low_ns: Option<f64> as "low_ns",
+        /// Upper end.
+        pub high_ns: Option<f64> as "high_ns",
+        /// Least value.
+        pub min_ns: Option<f64> as "min_ns",
+        /// 25th percentile.
+        pub p25_ns: Option<f64> as "p25_ns",
+        /// Median.
+        pub median_ns: Option<f64> as "median_ns",
+        /// 75th percentile.
+        pub p75_ns: Option<f64> as "p75_ns",
+        /// 90th percentile.
+        pub p90_ns: Option<f64> as "p90_ns",
+        /// 99th percentile.
+        pub p99_ns: Option<f64> as "p99_ns",
+        /// Largest value.
+        pub max_ns: Option<f64> as "max_ns",
+        /// Arithmetic mean.
+        pub mean_ns: Option<f64> as "mean_ns",
+        /// Standard deviation.
+        pub stddev_ns: Option<f64> as "stddev_ns",
+        /// Rate of bytes.
+        pub bytes_per_s: Option<f64> as "bytes_per_s",
+        /// Figures of the launches, in time order, separated by blanks; `None` where there was one.
+        pub launches_ns: Option<String> as "launches_ns",
+        /// The shortest and the longest time of a cache line around it, where the record has them.
+        pub line_ns: Option<[f64; 2]> as "line_low_ns" "line_high_ns",
+    }
 }
 
 impl PointRow {
@@ -380,95 +291,5 @@ pub(crate) fn launches(text: Option<&str>, quoted_ns: Option<f64>) -> Vec<f64> {
     match text {
         Some(text) => text.split(' ').filter_map(|number| number.parse().ok()).collect(),
         None => quoted_ns.into_iter().collect(),
-    }
-}
-
-impl Table for PointRow {
-    const NAME: &'static str = "point";
-    const COLUMNS: &'static [&'static str] = &[
-        "run_id",
-        "place",
-        "series_id",
-        "x",
-        "procs",
-        "setting",
-        "number_key",
-        "outcome",
-        "n",
-        "quoted_ns",
-        "low_ns",
-        "high_ns",
-        "min_ns",
-        "p25_ns",
-        "median_ns",
-        "p75_ns",
-        "p90_ns",
-        "p99_ns",
-        "max_ns",
-        "mean_ns",
-        "stddev_ns",
-        "bytes_per_s",
-        "launches_ns",
-        "line_low_ns",
-        "line_high_ns",
-    ];
-
-    fn values(&self) -> Vec<Value<'_>> {
-        vec![
-            self.run.into(),
-            self.place.into(),
-            self.series.into(),
-            self.x.into(),
-            self.procs.into(),
-            (&self.setting).into(),
-            (&self.key).into(),
-            (&self.status).into(),
-            self.n.into(),
-            self.quoted_ns.into(),
-            self.low_ns.into(),
-            self.high_ns.into(),
-            self.min_ns.into(),
-            self.p25_ns.into(),
-            self.median_ns.into(),
-            self.p75_ns.into(),
-            self.p90_ns.into(),
-            self.p99_ns.into(),
-            self.max_ns.into(),
-            self.mean_ns.into(),
-            self.stddev_ns.into(),
-            self.bytes_per_s.into(),
-            self.launches_ns.as_ref().into(),
-            self.line_ns.map(|[low, _]| low).into(),
-            self.line_ns.map(|[_, high]| high).into(),
-        ]
-    }
-
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self {
-            run: row.id()?,
-            place: row.int()?,
-            series: row.id()?,
-            x: row.maybe_int()?,
-            procs: row.maybe_int()?,
-            setting: row.text()?,
-            key: row.text()?,
-            status: row.text()?,
-            n: row.maybe_int()?,
-            quoted_ns: row.maybe_real()?,
-            low_ns: row.maybe_real()?,
-            high_ns: row.maybe_real()?,
-            min_ns: row.maybe_real()?,
-            p25_ns: row.maybe_real()?,
-            median_ns: row.maybe_real()?,
-            p75_ns: row.maybe_real()?,
-            p90_ns: row.maybe_real()?,
-            p99_ns: row.maybe_real()?,
-            max_ns: row.maybe_real()?,
-            mean_ns: row.maybe_real()?,
-            stddev_ns: row.maybe_real()?,
-            bytes_per_s: row.maybe_real()?,
-            launches_ns: row.maybe_text()?,
-            line_ns: row.maybe_real()?.zip(row.maybe_real()?).map(<[f64; 2]>::from),
-        })
     }
 }

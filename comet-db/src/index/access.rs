@@ -8,7 +8,7 @@ use crate::store::{Row, Value};
 use crate::token::{Scope, Secret, matches};
 
 /// A token as the index knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenRow {
     /// Name, by which the operator and the audit log call it.
     pub name: String,

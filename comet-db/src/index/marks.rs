@@ -3,22 +3,23 @@
 use super::Index;
 use crate::Error;
 use crate::id::Id;
-use crate::rows::Table;
-use crate::store::{Row, Value};
+use crate::rows::table;
 
-/// A change of a machine that somebody knows of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MarkRow {
-    /// Id, of machine, time and note.
-    pub id: Id,
-    /// Name of the machine.
-    pub machine: String,
-    /// Time of the change, in milliseconds since 1970.
-    pub at_ms: i64,
-    /// Note on what changed.
-    pub note: String,
-    /// Person who made the mark: a token, or the operator.
-    pub who: String,
+table! {
+    /// A change of a machine that somebody knows of.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct MarkRow as "mark" {
+        /// Id, of machine, time and note.
+        pub id: Id as "id",
+        /// Name of the machine.
+        pub machine: String as "machine",
+        /// Time of the change, in milliseconds since 1970.
+        pub at_ms: i64 as "at_ms",
+        /// Note on what changed.
+        pub note: String as "note",
+        /// Person who made the mark: a token, or the operator.
+        pub who: String as "who",
+    }
 }
 
 impl MarkRow {
@@ -36,26 +37,6 @@ impl MarkRow {
     /// True if it is of the machine called `name`, letter case aside.
     pub fn is_of(&self, name: &str) -> bool {
         self.machine.eq_ignore_ascii_case(name)
-    }
-}
-
-impl Table for MarkRow {
-    const NAME: &'static str = "mark";
-    const COLUMNS: &'static [&'static str] = &["id", "machine", "at_ms", "note", "who"];
-
-    fn values(&self) -> Vec<Value<'_>> {
-        let Self { id, machine, at_ms, note, who } = self;
-        vec![(*id).into(), machine.into(), (*at_ms).into(), note.into(), who.into()]
-    }
-
-    fn of(row: &mut Row) -> Result<Self, Error> {
-        Ok(Self {
-            id: row.id()?,
-            machine: row.text()?,
-            at_ms: row.int()?,
-            note: row.text()?,
-            who: row.text()?,
-        })
     }
 }
 
