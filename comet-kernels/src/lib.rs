@@ -19,7 +19,7 @@
 //!   patterns     communication patterns of scientific computing
 //! ```
 //!
-//! A kernel is one file in the folder of its suite, and one line in the list of its `mod.rs`.
+//! A kernel is one file in the folder of its suite, and one entry in the list of its `mod.rs`.
 //! Each file names the origin of its kernel, draws its pattern, and lists the calls between the
 //! clock reads. No kernel knows a transport by name, and none measures time itself.
 //!
@@ -31,6 +31,23 @@
 //! assert_eq!(ids[0], "comet/echo");
 //! ```
 #![forbid(unsafe_code)]
+
+/// A list of kernels that are timed: each by its name, or several of a family by their numbers. Others stand
+/// behind a semicolon.
+macro_rules! timed {
+    (@ [$($listed:tt)*] $family:ident::<$($number:literal)|+>, $($rest:tt)*) => {
+        timed!(@ [$($listed)* $(&Timed($family::<$number>),)+] $($rest)*)
+    };
+    (@ [$($listed:tt)*] $kernel:expr, $($rest:tt)*) => {
+        timed!(@ [$($listed)* &Timed($kernel),] $($rest)*)
+    };
+    (@ [$($listed:tt)*] $(; $($other:expr),*)?) => {
+        &[$($listed)* $($($other),*)?]
+    };
+    ($($entries:tt)*) => {
+        timed!(@ [] $($entries)*)
+    };
+}
 
 mod around;
 mod axes;

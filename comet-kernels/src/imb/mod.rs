@@ -22,33 +22,18 @@ use windows::{Biband, Uniband};
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
     const {
-        &[
-            &Timed(PingPongAgain),
-            &Timed(PingPong),
-            &Timed(PingPing::<false>),
-            &Timed(PingPingAgain),
-            &Timed(PingPing::<true>),
-            &Timed(Ring::<false>),
-            &Timed(Ring::<true>),
-            &Timed(ReduceLocal),
-            &Timed(Uniband),
-            &Timed(Biband),
-            &Timed(Plain::<0>),
-            &Timed(Plain::<1>),
-            &Timed(Plain::<2>),
-            &Timed(Plain::<3>),
-            &Timed(Plain::<4>),
-            &Timed(Plain::<5>),
-            &Timed(Plain::<6>),
-            &Timed(Plain::<7>),
-            &Timed(Plain::<8>),
-            &Timed(Plain::<9>),
-            &Timed(Plain::<10>),
-            &Timed(Plain::<11>),
-            &Timed(Plain::<12>),
-            &Timed(Plain::<13>),
-            &Timed(Plain::<14>),
-            &Timed(Plain::<15>),
+        timed![
+            PingPongAgain,
+            PingPong,
+            PingPing::<false>,
+            PingPingAgain,
+            PingPing::<true>,
+            Ring::<false>,
+            Ring::<true>,
+            ReduceLocal,
+            Uniband,
+            Biband,
+            Plain::<0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15>,
         ]
     }
 }

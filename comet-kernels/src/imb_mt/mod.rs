@@ -20,17 +20,15 @@ use ring::{Exchange, SendRecv};
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
     const {
-        &[
-            &Timed(PingPong),
-            &Timed(PingPing),
-            &Timed(SendRecv),
-            &Timed(Exchange),
-            &Timed(UniBand),
-            &Timed(BiBand),
-            &Timed(Barrier),
-            &Timed(OfThreads::<0>),
-            &Timed(OfThreads::<1>),
-            &Timed(OfThreads::<2>),
+        timed![
+            PingPong,
+            PingPing,
+            SendRecv,
+            Exchange,
+            UniBand,
+            BiBand,
+            Barrier,
+            OfThreads::<0 | 1 | 2>,
         ]
     }
 }

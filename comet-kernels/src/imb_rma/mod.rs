@@ -18,26 +18,23 @@ use passive::TrulyPassive;
 /// The kernels of the suite.
 pub fn kernels<T: Transport>() -> Suite<T> {
     const {
-        &[
-            &Timed(Pair::<false, false, false>),
-            &Timed(Pair::<true, false, false>),
-            &Timed(Pair::<false, true, false>),
-            &Timed(Pair::<true, true, false>),
-            &Timed(Pair::<false, false, true>),
-            &Timed(Pair::<true, false, true>),
-            &Timed(All::<false, false, false>),
-            &Timed(All::<true, false, false>),
-            &Timed(All::<false, true, false>),
-            &Timed(All::<true, true, false>),
-            &Timed(All::<false, false, true>),
-            &Timed(All::<true, false, true>),
-            &Timed(Exchange::<false>),
-            &Timed(Exchange::<true>),
-            &Timed(Combining::<0>),
-            &Timed(Combining::<1>),
-            &Timed(Combining::<2>),
-            &Timed(Combining::<3>),
-            &Timed(TrulyPassive),
+        timed![
+            Pair::<false, false, false>,
+            Pair::<true, false, false>,
+            Pair::<false, true, false>,
+            Pair::<true, true, false>,
+            Pair::<false, false, true>,
+            Pair::<true, false, true>,
+            All::<false, false, false>,
+            All::<true, false, false>,
+            All::<false, true, false>,
+            All::<true, true, false>,
+            All::<false, false, true>,
+            All::<true, false, true>,
+            Exchange::<false>,
+            Exchange::<true>,
+            Combining::<0 | 1 | 2 | 3>,
+            TrulyPassive,
         ]
     }
 }
