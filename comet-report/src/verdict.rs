@@ -318,14 +318,10 @@ mod tests {
         for point in &mut run.points {
             let quoted_ns = point.quoted_ns().unwrap();
             point.launches = Some(Launches {
-                numbers: Vec::new(),
                 quoted_ns: vec![quoted_ns; 3],
                 slices: vec![1; 3],
                 period_s: 24.0,
-                is_of_moment: false,
-                variance_between: 0.0,
-                variance_within: None,
-                speeds: Vec::new(),
+                ..Launches::default()
             });
             let quality = point.measured_mut().unwrap().quality.as_mut().unwrap();
             let [low, high] = [1.0 - half_width, 1.0 + half_width].map(|of| of * quoted_ns);

@@ -127,14 +127,10 @@ fn points_without_numbers_and_launches_are_kept() {
     let Record::Point(point) = &mut records[1] else { panic!("a point") };
     let numbers = [0.1, 1e21, 3.0];
     point.launches = Some(Launches {
-        numbers: Vec::new(),
         quoted_ns: numbers.to_vec(),
         slices: vec![1; 3],
         period_s: 1.0,
-        is_of_moment: false,
-        variance_between: 0.0,
-        variance_within: None,
-        speeds: Vec::new(),
+        ..Launches::default()
     });
     let Record::Point(point) = &mut records[2] else { panic!("a point") };
     let failure = Failure { status: PointStatus::Skipped, message: "no".into() };

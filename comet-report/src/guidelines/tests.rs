@@ -32,16 +32,7 @@ pub(crate) fn run(n_launches: u32, times: &[(&str, u64, f64)]) -> RunRecords {
     let launches = split(fixture::records().into_iter().filter(is_run).collect()).remove(0);
     run.run = launches.run;
     for point in &mut run.points {
-        point.launches = Some(crate::record::Launches {
-            numbers: Vec::new(),
-            quoted_ns: Vec::new(),
-            slices: Vec::new(),
-            period_s: 0.0,
-            is_of_moment: false,
-            variance_between: 0.0,
-            variance_within: None,
-            speeds: Vec::new(),
-        });
+        point.launches = Some(crate::record::Launches::default());
     }
     run
 }

@@ -47,6 +47,17 @@ fn journal(text: &str) -> Journal {
     Journal::read(&folder.write("r.jsonl", text)).unwrap()
 }
 
+/// Ids of the runs in `text`, whose steps are no records.
+fn runs(text: &str) -> Vec<String> {
+    let records = parse_records(text.as_bytes()).unwrap().records;
+    assert!(!records.iter().any(|record| matches!(record, Record::Unit(_))));
+    let ids = records.into_iter().filter_map(|record| match record {
+        Record::Run(run) => Some(run.run_id.clone()),
+        _ => None,
+    });
+    ids.collect()
+}
+
 use UnitState::{Begun, Done, Gone, Stopped};
 
 #[test]
@@ -62,15 +73,6 @@ fn of_each_unit_the_attempt_that_is_done_counts_or_else_the_last_one() {
         // The third one has left nothing.
         line("a", 3, "a3", Begun, None),
     ];
-    let runs = |text: &str| {
-        let records = parse_records(text.as_bytes()).unwrap().records;
-        assert!(!records.iter().any(|record| matches!(record, Record::Unit(_))));
-        let ids = records.iter().filter_map(|record| match record {
-            Record::Run(run) => Some(run.run_id.clone()),
-            _ => None,
-        });
-        ids.collect::<Vec<_>>()
-    };
     let text = text.concat();
     assert_eq!(runs(&text), ["b1", "a2"]);
     let done = text.clone() + &run("a", 3, "a3", true) + &line("a", 3, "a3", Done, None);
@@ -96,17 +98,9 @@ fn of_each_unit_the_attempt_that_is_done_counts_or_else_the_last_one() {
 #[test]
 fn runs_of_units_without_steps_replace_none() {
     let text = run("a", 1, "m1", true) + &run("b", 1, "m2", true) + &run("a", 1, "n1", true);
-    let ids = |text: &str| {
-        let records = parse_records(text.as_bytes()).unwrap().records;
-        let ids = records.iter().filter_map(|record| match record {
-            Record::Run(run) => Some(run.run_id.clone()),
-            _ => None,
-        });
-        ids.collect::<Vec<_>>()
-    };
-    assert_eq!(ids(&text), ["m1", "m2", "n1"]);
+    assert_eq!(runs(&text), ["m1", "m2", "n1"]);
     let cut = line("a", 1, "a1", Begun, None) + &run("a", 1, "a1", false);
-    assert_eq!(ids(&(cut + &text)), ["m1", "m2", "n1"]);
+    assert_eq!(runs(&(cut + &text)), ["m1", "m2", "n1"]);
 }
 
 #[test]

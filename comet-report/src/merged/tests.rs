@@ -104,20 +104,7 @@ fn the_end_is_that_of_all_runs_in_any_order() {
         let RunRecords { run: Some(run), end: Some(end), .. } = &mut file[0] else { panic!() };
         (run.started_at, end.ended_at) = (at(late_s), at(late_s + 10));
         (end.wall_s, end.virtual_s) = (Some(10.0), Some(1.5));
-        let noise = |steal_ticks| Noise {
-            loadavg: [0.0; 3],
-            busy_cpus: None,
-            voluntary_switches: None,
-            involuntary_switches: None,
-            minor_faults: None,
-            major_faults: None,
-            cpu_ticks: None,
-            idle_ticks: None,
-            steal_ticks: Some(steal_ticks),
-            cpu_pressure_us: None,
-            throttles: None,
-            mhz: None,
-        };
+        let noise = |ticks| Noise { steal_ticks: Some(ticks), ..Noise::default() };
         (run.noise, end.noise) = (Some(noise(steal)), Some(noise(steal + 7)));
     }
     for order in [[0, 1], [1, 0]] {

@@ -305,19 +305,10 @@ fn of_launches(lacking: Option<u32>) -> Vec<Point> {
         let all = (1..).zip(FACTORS).filter(|(number, _)| Some(*number) != lacking || n != 64);
         let (numbers, quoted_ns): (_, Vec<f64>) =
             all.map(|(number, factor)| (number, 1e3 * time_us * factor)).unzip();
-        let slices = vec![1; quoted_ns.len()];
-        let (variance_between, variance_within, speeds) = (1e-3, None, Vec::new());
-        let (period_s, is_of_moment) = (24.0, false);
-        point.launches = Some(Launches {
-            quoted_ns,
-            numbers,
-            slices,
-            period_s,
-            is_of_moment,
-            variance_between,
-            variance_within,
-            speeds,
-        });
+        let (slices, period_s, variance_between) = (vec![1; quoted_ns.len()], 24.0, 1e-3);
+        let rest = Launches::default();
+        point.launches =
+            Some(Launches { quoted_ns, numbers, slices, period_s, variance_between, ..rest });
         point
     };
     [0, 8, 64, 512, 4096, 32_768].map(of_size).into()

@@ -7,7 +7,7 @@ use crate::launches::count;
 use crate::words::period;
 
 /// Launches of which the numbers of a point are: its interval holds from one to the next.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Launches {
     /// The figure of each, for one operation, in time order.

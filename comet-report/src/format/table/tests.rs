@@ -21,14 +21,11 @@ fn another_speed_is_told_where_it_differs() {
         let mut point = { points }.next().expect("there is a point");
         let own = speed(150.0, [104.0, 118.0], 4);
         point.launches = Some(crate::record::Launches {
-            numbers: Vec::new(),
             quoted_ns: vec![150.0; 4],
             slices: vec![2; 4],
             period_s: 2.0,
-            is_of_moment: false,
-            variance_between: 0.0,
-            variance_within: None,
             speeds: vec![own, speed(other_ns, [11.0, 12.0], 1)],
+            ..Default::default()
         });
         other_speeds(&point)
     };
