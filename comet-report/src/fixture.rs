@@ -69,73 +69,13 @@ pub(crate) fn check_golden(name: impl AsRef<Path>, text: &str) {
     assert_eq!(committed, text, "{name} differs: look, then COMET_BLESS=1 cargo test");
 }
 
-/// Paths and texts of what is there once on the machine of [`machine_files`].
-const MACHINE_FILES: &[(&str, &str)] = &[
-    (
-        "proc/cpuinfo",
-        "processor\t: 0\nmodel name\t: Example CPU\nmodel\t\t: 7\ncpu MHz\t\t: 2100.500\nflags\t\t: constant_tsc nonstop_tsc hypervisor\n",
-    ),
-    ("proc/meminfo", "MemFree: 1 kB\nMemTotal:       16 kB\n"),
-    ("proc/loadavg", "0.50 0.25 0.10 1/100 4242\n"),
-    (
-        "proc/self/status",
-        "Name:\tx\nPPid:\t41\nCpus_allowed_list:\t0-3\nMems_allowed_list:\t0\n\
-             voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t3\n",
-    ),
-    (
-        "proc/self/stat",
-        "42 (a) b) R 41 1 1 0 -1 0 11 0 2 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 2\n",
-    ),
-    ("proc/self/smaps", "00400000-00452000 r-xp\nKernelPageSize:        4 kB\n"),
-    (
-        "proc/self/timens_offsets",
-        "monotonic           0         0\nboottime            0         0\n",
-    ),
-    ("proc/self/cgroup", "0::/job\n"),
-    ("proc/self/exe", "program"),
-    ("proc/41/comm", "mpirun\n"),
-    ("proc/stat", "cpu  100 0 50 800 20 10 10 10 0 0\ncpu0 100 0 50 800 20 10 10 10 0 0\n"),
-    ("proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=42\n"),
-    ("proc/mounts", "shm /dev/shm tmpfs rw,nosuid,size=65536k 0 0\n"),
-    ("proc/cmdline", "root=UUID=1 nosmt\n"),
-    ("proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC Debian\n"),
-    ("proc/sys/kernel/sched_rt_runtime_us", "-1\n"),
-    ("proc/sys/kernel/yama/ptrace_scope", "1\n"),
-    ("proc/sys/kernel/hostname", "host\n"),
-    ("proc/sys/kernel/osrelease", "6.1.0\n"),
-    ("etc/os-release", "NAME=Debian\nVERSION_ID=\"12\"\nID=debian\n"),
-    ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
-    ("sys/fs/cgroup/cpu.max", "200000 100000\n"),
-    ("sys/fs/cgroup/job/cpu.max", "max\n"),
-    ("sys/fs/cgroup/job/memory.max", "max\n"),
-    ("sys/class/dmi/id/sys_vendor", "Example\n"),
-    ("sys/class/net/eth0/device/vendor", "0x1af4\n"),
-    ("sys/class/net/eth0/mtu", "1500\n"),
-    ("sys/class/net/veth1/mtu", "1500\n"),
-    ("sys/class/infiniband/mlx5_0/fw_ver", "20.31\n"),
-    ("sys/class/infiniband/mlx5_0/ports/1/rate", "100 Gb/sec (4X EDR)\n"),
-    ("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:  16 kB\n"),
-    ("sys/devices/system/cpu/smt/control", "on\n"),
-    ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
-    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq", "800000\n"),
-    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "3500000\n"),
-    ("sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL\n"),
-    ("sys/devices/system/cpu/cpu0/cpuidle/state0/disable", "0\n"),
-    ("sys/devices/system/cpu/cpu0/cpuidle/state1/name", "C6\n"),
-    ("sys/devices/system/cpu/cpu0/cpuidle/state1/disable", "1\n"),
-    ("sys/devices/system/cpu/online", "0-3\n"),
-    ("sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
-    ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000\n"),
-    ("sys/devices/system/cpu/cpu0/cache/index0/level", "1\n"),
-    ("sys/devices/system/cpu/cpu0/cache/index0/type", "Data\n"),
-    ("sys/devices/system/cpu/cpu0/cache/index0/size", "32K\n"),
-    ("sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size", "64\n"),
-];
-
 /// Writes files of a machine of two cores with two threads each.
 pub(crate) fn machine_files(folder: &Folder) {
     const CPU: &str = "sys/devices/system/cpu";
-    for (path, text) in MACHINE_FILES {
+    folder.write("proc/self/exe", "program");
+    // What is there once, each text below its path.
+    for file in include_str!("machine-files.txt").split("== ").skip(1) {
+        let (path, text) = file.split_once('\n').unwrap();
         folder.write(path, text);
     }
     for cpu in 0..4 {

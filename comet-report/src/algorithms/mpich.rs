@@ -68,65 +68,21 @@ const TUNED: [Tuned; 6] = [
     ] },
 ];
 
-/// Collectives and what is done in each without a measurement: ways through the tree.
-#[rustfmt::skip] // One collective a line.
-const REST: &[(&str, &[&str])] = &[
-    ("barrier", &["comm_type=intra/intra_dissemination", "comm_type=inter/inter_bcast"]),
-    ("bcast", &["comm_type=intra/avg_msg_size<12288/intra_binomial", "comm_type=intra/avg_msg_size=any/intra_scatter_ring_allgather", "comm_type=inter/inter_remote_send_local_bcast"]),
-    ("reduce", &["comm_type=intra/intra_binomial", "comm_type=inter/inter_local_reduce_remote_send"]),
-    ("allreduce", &["comm_type=intra/intra_recursive_doubling", "comm_type=inter/inter_reduce_exchange_bcast"]),
-    ("reduce_scatter", &["comm_type=intra/is_commutative=yes/total_msg_size<524288/intra_recursive_halving", "comm_type=intra/is_commutative=yes/total_msg_size=any/intra_pairwise", "comm_type=intra/is_commutative=no/intra_recursive_doubling", "comm_type=inter/inter_remote_reduce_local_scatter"]),
-    ("reduce_scatter_block", &["comm_type=intra/is_commutative=yes/total_msg_size<524288/intra_recursive_halving", "comm_type=intra/is_commutative=yes/total_msg_size=any/intra_pairwise", "comm_type=intra/is_commutative=no/intra_recursive_doubling", "comm_type=inter/inter_remote_reduce_local_scatter"]),
-    ("scan", &["intra_recursive_doubling"]),
-    ("exscan", &["intra_recursive_doubling"]),
-    ("gather", &["comm_type=intra/intra_binomial", "comm_type=inter/inter_linear"]),
-    ("gatherv", &["allcomm_linear"]),
-    ("scatter", &["comm_type=intra/intra_binomial", "comm_type=inter/inter_linear"]),
-    ("scatterv", &["allcomm_linear"]),
-    ("allgather", &["comm_type=intra/total_msg_size<81920/intra_brucks", "comm_type=intra/total_msg_size=any/intra_ring", "comm_type=inter/inter_local_gather_remote_bcast"]),
-    ("allgatherv", &["comm_type=intra/total_msg_size<81920/intra_brucks", "comm_type=intra/total_msg_size=any/intra_ring", "comm_type=inter/inter_remote_gather_local_bcast"]),
-    ("alltoall", &["comm_type=intra/is_sendbuf_inplace=yes/intra_pairwise_sendrecv_replace", "comm_type=intra/is_sendbuf_inplace=no/avg_msg_size<=32768/intra_scattered", "comm_type=intra/is_sendbuf_inplace=no/avg_msg_size=any/intra_pairwise", "comm_type=inter/inter_pairwise_exchange"]),
-    ("alltoallv", &["comm_type=intra/is_sendbuf_inplace=yes/intra_pairwise_sendrecv_replace", "comm_type=intra/is_sendbuf_inplace=no/intra_scattered", "comm_type=inter/inter_pairwise_exchange"]),
-    ("alltoallw", &["comm_type=intra/is_sendbuf_inplace=yes/intra_pairwise_sendrecv_replace", "comm_type=intra/is_sendbuf_inplace=no/intra_scattered", "comm_type=inter/inter_pairwise_exchange"]),
-    ("neighbor_allgather", &["allcomm_nb"]),
-    ("neighbor_allgatherv", &["allcomm_nb"]),
-    ("neighbor_alltoall", &["allcomm_nb"]),
-    ("neighbor_alltoallv", &["allcomm_nb"]),
-    ("neighbor_alltoallw", &["allcomm_nb"]),
-    ("ibarrier", &["comm_type=intra/intra_sched_recursive_doubling", "comm_type=inter/inter_sched_bcast"]),
-    ("ibcast", &["comm_type=intra/intra_sched_binomial", "comm_type=inter/inter_sched_flat"]),
-    ("ireduce", &["comm_type=intra/intra_sched_binomial", "comm_type=inter/inter_sched_local_reduce_remote_send"]),
-    ("iallreduce", &["comm_type=intra/intra_sched_recursive_doubling", "comm_type=inter/inter_sched_remote_reduce_local_bcast"]),
-    ("ireduce_scatter", &["comm_type=intra/is_commutative=yes/intra_sched_recursive_halving", "comm_type=intra/is_commutative=no/intra_sched_recursive_doubling", "comm_type=inter/inter_sched_remote_reduce_local_scatterv"]),
-    ("ireduce_scatter_block", &["comm_type=intra/is_commutative=yes/intra_sched_recursive_halving", "comm_type=intra/is_commutative=no/intra_sched_recursive_doubling", "comm_type=inter/inter_sched_remote_reduce_local_scatterv"]),
-    ("iscan", &["intra_sched_recursive_doubling"]),
-    ("iexscan", &["intra_sched_recursive_doubling"]),
-    ("igather", &["comm_type=intra/intra_sched_binomial", "comm_type=inter/inter_sched_long"]),
-    ("igatherv", &["allcomm_sched_linear"]),
-    ("iscatter", &["comm_type=intra/intra_sched_binomial", "comm_type=inter/inter_sched_linear"]),
-    ("iscatterv", &["allcomm_sched_linear"]),
-    ("iallgather", &["comm_type=intra/intra_sched_ring", "comm_type=inter/inter_sched_local_gather_remote_bcast"]),
-    ("iallgatherv", &["comm_type=intra/intra_sched_ring", "comm_type=inter/inter_sched_remote_gather_local_bcast"]),
-    ("ialltoall", &["comm_type=intra/is_sendbuf_inplace=yes/intra_sched_inplace", "comm_type=intra/is_sendbuf_inplace=no/intra_sched_pairwise", "comm_type=inter/inter_sched_pairwise_exchange"]),
-    ("ialltoallv", &["comm_type=intra/is_sendbuf_inplace=yes/intra_sched_inplace", "comm_type=intra/is_sendbuf_inplace=no/intra_sched_blocked", "comm_type=inter/inter_sched_pairwise_exchange"]),
-    ("ialltoallw", &["comm_type=intra/is_sendbuf_inplace=yes/intra_sched_inplace", "comm_type=intra/is_sendbuf_inplace=no/intra_sched_blocked", "comm_type=inter/inter_sched_pairwise_exchange"]),
-    ("ineighbor_allgather", &["allcomm_sched_linear"]),
-    ("ineighbor_allgatherv", &["allcomm_sched_linear"]),
-    ("ineighbor_alltoall", &["allcomm_sched_linear"]),
-    ("ineighbor_alltoallv", &["allcomm_sched_linear"]),
-    ("ineighbor_alltoallw", &["allcomm_sched_linear"]),
-];
+/// Collectives and what is done in each without a measurement: ways through the tree, a collective a line.
+const REST: &str = include_str!("mpich-ways.txt");
 
 /// The fastest algorithms of the library in `contests` as a collective selection file of MPICH 4.0.
 /// An algorithm that MPICH does not have is left to the next fastest; collectives that were not
 /// measured, or of which MPICH has one algorithm, get one that fits all lengths.
 pub fn mpich_selection(contests: &[Contest]) -> String {
     let mut tree = Tree::default();
-    for (collective, ways) in REST {
-        let tuned = TUNED.iter().find(|tuned| tuned.collectives.contains(collective));
-        let mut decided = tuned.map_or(vec![], |tuned| tuned.ways(contests, ways));
+    for line in REST.lines() {
+        let Some((collective, ways)) = line.split_once(' ') else { continue };
+        let ways: Vec<&str> = ways.split(' ').collect();
+        let tuned = TUNED.iter().find(|tuned| tuned.collectives.contains(&collective));
+        let mut decided = tuned.map_or(vec![], |tuned| tuned.ways(contests, &ways));
         if decided.is_empty() {
-            decided = ways.iter().map(|way| (*way).to_owned()).collect();
+            decided = ways.into_iter().map(str::to_owned).collect();
         }
         let mut name = collective.to_string();
         name[..1].make_ascii_uppercase();
@@ -303,7 +259,7 @@ mod tests {
 ";
         assert!(text.contains(expected), "{text}");
         let tree: Value = serde_json::from_str(&text).expect("it is JSON");
-        assert_eq!(tree.as_object().map(serde_json::Map::len), Some(REST.len()));
+        assert_eq!(tree.as_object().map(serde_json::Map::len), Some(REST.lines().count()));
         let of = found(&text, "neighbor_alltoallw", &[]);
         assert_eq!(of, "algorithm=MPIR_Neighbor_alltoallw_allcomm_nb");
     }

@@ -15,42 +15,8 @@ use crate::suite::{self, Benchmark, Numbers, Suite, osu};
 /// The refusal of a row without an end, whose last number may lack digits.
 const UNENDED: &str =
     "the text ends within the row (is it cut off? A whole row has an end of line behind it)";
-/// Words by which launchers and programs tell of an early end, without capitals.
-const ENDINGS: &[&str] = &[
-    "bad termination",
-    "cancelled at",
-    "due to time limit",
-    "slurmstepd: error",
-    "srun: error",
-    "step aborted",
-    "exited on signal",
-    "killed by signal",
-    "terminated by signal",
-    "caught signal",
-    "received signal",
-    "sending signal",
-    "segmentation fault",
-    "bus error",
-    "floating point exception",
-    "core dumped",
-    "mpi_abort",
-    "fatal error in",
-    "noticed that process",
-    "exited with non-zero",
-    "non-zero exit code",
-    "exited with exit code",
-    "application error code",
-    "lost communication with",
-    "terminate called",
-    "oom-kill",
-    "out of memory",
-    "job killed",
-    "term_runlimit",
-    "term_memlimit",
-    "killed",
-    "aborted",
-    "terminated",
-];
+/// Words by which launchers and programs tell of an early end, without capitals, a line each.
+const ENDINGS: &str = include_str!("endings.txt");
 /// Last line of whole outputs of IMB.
 const IMB_END: &str = "# All processes entering MPI_Finalize";
 /// Starts of lines of the head of IMB about all messages, with their parameters and the values by default.
@@ -65,7 +31,7 @@ const STARTUP: &str = "nprocs: ";
 /// The line that tells of an early end, with its number, if `line` does.
 pub(super) fn ending(number: usize, line: &str) -> Option<String> {
     let lower = line.to_lowercase();
-    let tells = ENDINGS.iter().any(|words| lower.contains(words));
+    let tells = ENDINGS.lines().any(|words| lower.contains(words));
     let short: String = line.trim().chars().take(120).collect();
     tells.then(|| format!("line {number} of the text tells of an early end: {short}"))
 }
