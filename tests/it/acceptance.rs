@@ -146,72 +146,37 @@ const ROWS: &[Row] = &[
     (&[168], ALL, 0, &["\n\n# All processes entering MPI_Finalize\n\n"]),
 ];
 
-/// Benchmarks in the order of their numbers: 20 to 36, and 37 to 53 in groups.
-const PLAIN: [(u32, &str); 17] = [
-    (20, "PingPong"),
-    (21, "PingPing"),
-    (22, "Sendrecv"),
-    (23, "Exchange"),
-    (24, "Reduce"),
-    (25, "Reduce_scatter"),
-    (26, "Allreduce"),
-    (27, "Allgather"),
-    (28, "Allgatherv"),
-    (29, "Scatter"),
-    (30, "Scatterv"),
-    (31, "Gather"),
-    (32, "Gatherv"),
-    (33, "Alltoall"),
-    (34, "Alltoallv"),
-    (35, "Bcast"),
-    (36, "Barrier"),
-];
-const IN_GROUPS: [(u32, &str); 17] = [
-    (37, "PingPong"),
-    (38, "PingPing"),
-    (39, "Sendrecv"),
-    (40, "Exchange"),
-    (41, "Bcast"),
-    (42, "Allgather"),
-    (43, "Allgatherv"),
-    (44, "Scatter"),
-    (45, "Scatterv"),
-    (46, "Gather"),
-    (47, "Gatherv"),
-    (48, "Alltoall"),
-    (49, "Alltoallv"),
-    (50, "Reduce"),
-    (51, "Reduce_scatter"),
-    (52, "Allreduce"),
-    (53, "Barrier"),
-];
-/// Benchmarks of files beside work, in the order of their numbers.
-const BESIDE_WORK: [(u32, &str); 18] = [
-    (90, "S_IWrite_Indv"),
-    (91, "S_IRead_Indv"),
-    (92, "S_IWrite_Expl"),
-    (93, "S_IRead_Expl"),
-    (94, "P_IWrite_Indv"),
-    (95, "P_IRead_Indv"),
-    (96, "P_IWrite_Expl"),
-    (97, "P_IRead_Expl"),
-    (98, "P_IWrite_Shared"),
-    (99, "P_IRead_Shared"),
-    (100, "P_IWrite_Priv"),
-    (101, "P_IRead_Priv"),
-    (102, "C_IWrite_Indv"),
-    (103, "C_IRead_Indv"),
-    (104, "C_IWrite_Expl"),
-    (105, "C_IRead_Expl"),
-    (106, "C_IWrite_Shared"),
-    (107, "C_IRead_Shared"),
-];
+/// Benchmarks in the order of their numbers, of which the first one is given, and the same in groups.
+const PLAIN: (u32, &str) = (
+    20,
+    "PingPong PingPing Sendrecv Exchange Reduce Reduce_scatter Allreduce Allgather \
+     Allgatherv Scatter Scatterv Gather Gatherv Alltoall Alltoallv Bcast Barrier",
+);
+const IN_GROUPS: (u32, &str) = (
+    37,
+    "PingPong PingPing Sendrecv Exchange Bcast Allgather Allgatherv Scatter \
+     Scatterv Gather Gatherv Alltoall Alltoallv Reduce Reduce_scatter Allreduce \
+     Barrier",
+);
+/// Benchmarks of files beside work, likewise.
+const BESIDE_WORK: (u32, &str) = (
+    90,
+    "S_IWrite_Indv S_IRead_Indv S_IWrite_Expl S_IRead_Expl P_IWrite_Indv \
+     P_IRead_Indv P_IWrite_Expl P_IRead_Expl P_IWrite_Shared P_IRead_Shared \
+     P_IWrite_Priv P_IRead_Priv C_IWrite_Indv C_IRead_Indv C_IWrite_Expl \
+     C_IRead_Expl C_IWrite_Shared C_IRead_Shared",
+);
 /// Requirement of a megabyte.
 const MEGABYTE: u32 = 8;
 /// Requirement of the numbers of ranks.
 const NPMIN: u32 = 123;
 /// Requirement of the parts of a reduce-scatter.
 const REDUCE_SCATTER: u32 = 25;
+
+/// The numbers and names of a table.
+fn numbered((first, names): (u32, &'static str)) -> impl Iterator<Item = (u32, &'static str)> {
+    (first..).zip(names.split_whitespace())
+}
 
 /// Output and result file of a command line, which runs once for all tests, and its exit code.
 fn run_of(line: &'static str) -> &'static (String, i32) {
@@ -248,12 +213,8 @@ fn each_number_of_messages_windows_and_files_is_in_the_table() {
     let ranges = [1..=10, 20..=53, 60..=70, 80..=116, 120..=131, 140..=151, 152..=157, 160..=168];
     let all: BTreeSet<u32> = ranges.into_iter().flatten().collect();
     let of_rows = ROWS.iter().flat_map(|row| row.0).copied();
-    let of_tables = PLAIN
-        .iter()
-        .chain(&IN_GROUPS)
-        .chain(&BESIDE_WORK)
-        .map(|row| row.0)
-        .chain([MEGABYTE, NPMIN]);
+    let tables = [PLAIN, IN_GROUPS, BESIDE_WORK].into_iter().flat_map(numbered);
+    let of_tables = tables.map(|row| row.0).chain([MEGABYTE, NPMIN]);
     let here: BTreeSet<u32> = of_rows.chain(of_tables).collect();
     assert_eq!(here, all);
 }
@@ -261,7 +222,7 @@ fn each_number_of_messages_windows_and_files_is_in_the_table() {
 #[test]
 fn files_beside_work_have_a_row_of_each_length_with_a_share_of_the_shorter_part() {
     let text = &run_of(IO).0;
-    for (number, name) in BESIDE_WORK {
+    for (number, name) in numbered(BESIDE_WORK) {
         let rows = table(text, name);
         let lengths: Vec<f64> = rows.iter().map(|row| row[0]).collect();
         assert_eq!(lengths, [0., 4., 8.], "{number}: {name}");
@@ -309,7 +270,7 @@ fn check(rows: &[Vec<f64>], n_messages: f64, megabyte: f64) {
 #[test]
 fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
     let (all, multi) = (&run_of(ALL).0, &run_of(MULTI).0);
-    for (number, name) in PLAIN {
+    for (number, name) in numbered(PLAIN) {
         let rows = table(all, name);
         let n_messages = match number {
             20 | 21 => 1.0,
@@ -330,7 +291,7 @@ fn tables_hold_all_lengths_with_ordered_times_and_the_rates_of_their_class() {
         assert_eq!(table(all, name)[9][2], 18.19, "{name}");
     }
     assert_eq!(table(all, "Sendrecv")[9][4], 18.19);
-    for (number, name) in IN_GROUPS {
+    for (number, name) in numbered(IN_GROUPS) {
         let rows = table(multi, &format!("Multi-{name}"));
         assert_eq!(rows.len(), if number == 53 { 1 } else { 2 }, "{name}");
         let n_messages = [1.0, 1.0, 2.0, 4.0].get(number as usize - 37).copied().unwrap_or(0.0);
@@ -457,33 +418,8 @@ fn all_data_of_the_message_passing_part_arrived_right() {
 #[test]
 fn patterns_of_scientific_computing_have_kernels_with_pages_of_their_own() {
     let folder = Folder::new();
-    for (name, words) in [
-        ("ring", "that of rank r-k after step k"),
-        ("halo9", "8 neighbours: 4 edges of n cells, 4 corners of one"),
-        ("halo27", "26 neighbours: 6 faces"),
-        ("sweep", "each rank receives from the north, then from the west,"),
-        ("fft_transpose", "pencils in y ==columns==> pencils in z"),
-        ("irregular", "the same on every transport and machine"),
-        ("interrupt_receive", "thread 1: receives, counts, answers"),
-        ("active_message", "adds the message to an array of its"),
-        ("recursive_transpose", "log2(m) start-ups and B log2(m) bytes"),
-    ] {
-        let page = folder.run(&format!("help patterns/{name}")).code(0).stdout;
-        let page: Vec<&str> = page.split_whitespace().collect();
-        assert!(page.join(" ").contains(words), "{name}: {page:?}");
-    }
-    for transport in ["shm", "sim"] {
-        let line = format!(
-            "patterns -t {transport} -n 4 --sizes 8,1Ki --axis side=4 --axis local_n=4 --samples 3 \
-             --launches 1 -q --out {transport}.jsonl"
-        );
-        let output = folder.run(&line).code(0);
-        let records = folder.records(&format!("{transport}.jsonl"));
-        assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
-        let kernels: BTreeSet<String> =
-            records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 10, "{kernels:?}");
-    }
+    let options = "-n 4 --sizes 8,1Ki --axis side=4 --axis local_n=4";
+    folder.check_suite("patterns", include_str!("rows/patterns-pages.txt"), options, 10);
     // The draws are the same: so are all bytes.
     let bytes = |file: &str| -> Vec<serde_json::Value> {
         let records = folder.records(file);

@@ -20,70 +20,8 @@ fn text(value: &serde_json::Value) -> &str {
 #[test]
 fn the_patterns_of_skampi_have_kernels_that_verify_on_every_transport() {
     let folder = Folder::new();
-    for (name, words) in [
-        ("pingpong_send_recv", "pingpong_send_recv 1 Send; Recv"),
-        ("pingpong_send_recv_any_tag", "2 Send; Recv of any tag"),
-        ("pingpong_send_irecv", "3 Send; Irecv, Wait"),
-        ("pingpong_send_iprobe_recv", "4 Send; Iprobe until it is there, Recv"),
-        ("pingpong_ssend_recv", "5 Ssend; Recv"),
-        ("pingpong_isend_recv", "6 Isend, Wait; Recv"),
-        ("pingpong_bsend_recv", "7 Bsend; Recv"),
-        ("pingpong_sendrecv", "8 Sendrecv on both"),
-        ("pingpong_sendrecv_replace", "9 Sendrecv_replace"),
-        ("pingpong_issend_recv", "34 Issend, Wait; Recv"),
-        ("pingpong_rsend_recv", "on rank 1 Recv; Rsend"),
-        ("waitany", "a wait for any of those in flight"),
-        ("waitsome", "waits for some of them, until none is in flight"),
-        ("master_worker_waitsome", "10 Irecv for each chunk, Send; Waitsome"),
-        ("master_worker_waitany", "11 Irecv for each chunk, Send; Waitany"),
-        ("master_worker_recv_any", "12 Send; Recv of any source, copy to its place 13 the same"),
-        ("master_worker_ssend", "14 Ssend; Recv of any source"),
-        ("master_worker_isend", "15 Isend; Recv of any source"),
-        ("master_worker_bsend", "16 Bsend; Recv of any source"),
-        ("reduce_bcast", "37 Reduce to rank 0; Bcast from it"),
-        ("reduce_scatterv", "44 Reduce to rank 0; Scatterv of the sum"),
-        ("gatherv_send_recv", "45 each rank Send; rank 0 Recv"),
-        ("gatherv_isend_irecv", "46 each rank Isend, Wait; rank 0 Irecv of each, Waitall"),
-        ("delayed_alltoall", "work of delay_us, then the call"),
-        ("delayed_gather", "work of delay_us, then the call"),
-        ("wtime", "24 reads the clock"),
-        ("comm_rank", "25 asks the library for its number"),
-        ("comm_size", "26 asks it for the number of ranks"),
-        ("iprobe", "27 asks for a message of any rank; there is none"),
-        ("buffer_attach", "28 makes room for one buffered message"),
-        (
-            "commit",
-            "constructs a type by one call of a constructor (Type_contiguous, Type_vector, ...)",
-        ),
-        ("pack", "packs the blocks of a message of --layout (MPI_Pack, or loops of CoMet)"),
-        ("comm_split", "22 Comm_split into the ranks with even and with odd numbers"),
-        ("comm_dup", "comm_dup Comm_dup"),
-        ("win_fence_close", "fence, put to itself fence, none after"),
-        ("win_complete", "rank 0 start, put to all rank 0 complete others delay, wait"),
-        ("win_start", "others post rank 0 start late ranks delay, post"),
-        ("win_test", "others start, put rank 0 test, once others delay, complete"),
-        ("put_fence_behind", "fences rank 0 puts; fence"),
-        ("put_dedicated", "rank 0 start, rank 1 post rank 0 puts, complete rank 1 wait"),
-        (
-            "accumulate_dedicated",
-            "rank 0 start, rank 1 post rank 0 accumulate, complete rank 1 wait",
-        ),
-    ] {
-        let page = folder.run(&format!("help skampi/{name}")).code(0).stdout;
-        let page: Vec<&str> = page.split_whitespace().collect();
-        assert!(page.join(" ").contains(words), "{name}: {page:?}");
-    }
-    for transport in ["shm", "sim"] {
-        let line = format!(
-            "skampi -t {transport} -n 3 --sizes 16,1Ki,128Ki --samples 3 --launches 1 -q --out {transport}.jsonl"
-        );
-        let output = folder.run(&line).code(0);
-        let records = folder.records(&format!("{transport}.jsonl"));
-        assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
-        let kernels: BTreeSet<String> =
-            records.points().map(|point| text(&point["kernel"]).to_owned()).collect();
-        assert_eq!(kernels.len(), 51, "{kernels:?}");
-    }
+    let options = "-n 3 --sizes 16,1Ki,128Ki";
+    folder.check_suite("skampi", include_str!("rows/skampi-pages.txt"), options, 51);
 }
 
 /// SK-22 and SK-24: the numbers of the paper's types select their kernels, those that other suites have among them.

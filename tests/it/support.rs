@@ -185,6 +185,26 @@ impl Folder {
         }
     }
 
+    /// Checks that the page of each kernel of `suite` in the rows `NAME => WORDS` has the words, and that all of its
+    /// kernels, of which there are so many, are measured with `options` on either transport, into `TRANSPORT.jsonl`.
+    #[track_caller]
+    pub(crate) fn check_suite(&self, suite: &str, pages: &str, options: &str, n_kernels: usize) {
+        for (name, words) in rows_of(pages) {
+            let page = self.run(&format!("help {suite}/{name}")).code(0).stdout;
+            let page: Vec<&str> = page.split_whitespace().collect();
+            assert!(page.join(" ").contains(words), "{name}: {page:?}");
+        }
+        for transport in ["shm", "sim"] {
+            let options = format!("{options} --samples 3 --launches 1 -q --out {transport}.jsonl");
+            let output = self.run(&format!("{suite} -t {transport} {options}")).code(0);
+            let records = self.records(&format!("{transport}.jsonl"));
+            assert!(records.points().all(|point| point["status"] == "ok"), "{output:#?}");
+            let kernels = records.points().map(|point| point["kernel"].to_string());
+            let kernels: BTreeSet<String> = kernels.collect();
+            assert_eq!(kernels.len(), n_kernels, "{kernels:?}");
+        }
+    }
+
     /// Runs `script` in a shell in this folder, with the program as `$0`.
     pub(crate) fn start_shell(&self, script: &str) -> Running {
         let mut command = Command::new("sh");
