@@ -202,24 +202,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence_and_no_file_is_overwritten() {
     folder.write("text.jsonl", "text\n");
     folder.run("barrier -t sim -n 2 --out run.jsonl --quiet").success();
     folder.run("echo -n 2 --profile quick -s 8 --format none -o echo.jsonl").success();
-    folder.refuses(
-        r#"
-        calibrate -t shm -n 1 -o new.toml       => cannot calibrate: comet/echo no rank is 1 hop from rank 0
-        calibrate -t shm -n 2,4 -o new.toml     => a machine has one number of ranks, -n names 2 (write -n 2)
-        calibrate -t sim --machine ipsc860 -n 2 => host.toml is there already
-        health echo.jsonl                       => echo.jsonl holds no times of health/pairs or health/noise (measure
-        health none.jsonl                       => none.jsonl
-        health echo.jsonl -n 4                  => cannot be used with
-        health --out none                       => --out none leaves nothing to judge
-        health --factor 1                       => a ratio is a number above 1
-        report nowhere.jsonl                    => cannot read nowhere.jsonl (does it exist, and may you read it?)
-        report empty.jsonl                      => there is no run in empty.jsonl (name a file that comet-run wrote, and that is not cut off in its first line)
-        report text.jsonl                       => text.jsonl, line 1: not a record
-        report run.jsonl -o run.jsonl           => run.jsonl is one of the result files
-        reproduce thesis --machine cm5          => error: the figures of the thesis need a hypercube of 16 ranks without noise
-        reproduce thesis --machine cray         => error: there is no machine "cray"
-        "#,
-    );
+    folder.refuses(include_str!("rows/senseless.txt"));
     assert_eq!(folder.read("host.toml"), "mine");
     folder.run("report run.jsonl -o -").success().prints("<!doctype html>");
     assert!(!folder.names().contains(&"-".to_owned()));

@@ -14,34 +14,7 @@ const DEFAULTS: [(&str, u64); 2] = [("COMET_KILLS", 20), ("COMET_SEED_OF_KILLS",
 
 /// Units of some hundredths of a second, of three kinds: messages, a collective, several launches. A key names
 /// the start of the ranks, and windows are given up where other programs take the cores.
-const SUITE: &str = "\
-[defaults]
-transport = 'shm'
-ranks = 2
-profile = 'quick'
-sync = 'barrier'
-launches = 1
-time = '10ms'
-[[measure]]
-id = 'messages'
-kernel = 'echo'
-length_bytes = '8,1Ki,64Ki'
-[[measure]]
-id = 'turns'
-kernel = 'imb/bcast'
-vary = 'one'
-length_bytes = '8,64,512'
-root = 'first,rotate'
-[[measure]]
-id = 'several'
-kernel = 'barrier'
-launches = 3
-[[measure]]
-id = 'ranks'
-kernel = 'comet/exchange'
-length_bytes = '8,1Ki'
-ranks = '2,3'
-";
+const SUITE: &str = include_str!("suites/kills.toml");
 
 /// Steps and points of a file, as far as it has whole lines.
 struct Journal(Records);

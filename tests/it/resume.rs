@@ -5,44 +5,10 @@ use serde_json::Value;
 use crate::support::{Folder, OBEYS, Running, eventually, send, through_env};
 
 /// Three units in virtual time.
-const SMALL: &str = "\
-[defaults]
-transport = 'sim'
-ranks = 4
-rules = 'thesis'
-repetitions = 2
-[[measure]]
-id = 'a'
-kernel = 'echo'
-hops = 1
-length_bytes = '8,16'
-[[measure]]
-id = 'b'
-kernel = 'imb/bcast'
-vary = 'one'
-length_bytes = '8,64'
-procs = 'max,2'
-";
+const SMALL: &str = include_str!("suites/units.toml");
 
 /// A short unit, one of some seconds, and a short one, over shared memory.
-const LONG: &str = "\
-[defaults]
-transport = 'shm'
-ranks = 2
-profile = 'quick'
-launches = 1
-length_bytes = 8
-[[measure]]
-id = 'first'
-kernel = 'echo'
-[[measure]]
-id = 'long'
-kernel = 'comet/exchange'
-samples = 50000
-[[measure]]
-id = 'last'
-kernel = 'naive/barrier'
-";
+const LONG: &str = include_str!("suites/long.toml");
 
 /// The steps of `r.jsonl`: unit, attempt and state of each.
 fn steps(folder: &Folder) -> Vec<String> {

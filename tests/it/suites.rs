@@ -3,28 +3,7 @@
 use crate::support::Folder;
 
 /// Two entries, the second of which varies one axis at a time.
-const SMALL: &str = "\
-name = 'small'
-[machine]
-network = 'cube'
-[defaults]
-transport = 'sim'
-machine = 'ipsc860'
-ranks = 4
-rules = 'thesis'
-repetitions = 2
-[[measure]]
-id = 'lengths'
-kernel = 'echo'
-hops = 1
-length_bytes = '8,16'
-[[measure]]
-id = 'collective'
-kernel = 'imb/bcast'
-vary = 'one'
-length_bytes = '8,64'
-procs = 'max,2'
-";
+const SMALL: &str = include_str!("suites/small.toml");
 
 /// SK-16: one result file of the whole list.
 #[test]
@@ -140,13 +119,7 @@ fn a_suite_is_imported_only_if_it_can_be_read_again() {
     folder.run("suite plan a.toml -t sim -n 8").success();
 }
 
-const CYCLING: &str = "\
-set_skampi_buffer(64kb)
-measure comm(4) : Bcast(8, MPI_INT, 0)
-measure comm(4) : Barrier()
-switch_buffer_cycling_off()
-measure comm(4) : Bcast(8, MPI_INT, 0)
-";
+const CYCLING: &str = include_str!("suites/cycling.ski");
 
 /// Repetitions that go through a buffer say so on each transport, and take as long as others in simulation.
 #[test]

@@ -15,19 +15,7 @@ use comet_sim::machine::{Machine, Segment};
 use super::bench::{Bench, machine};
 
 /// No time of it is a whole number of nanoseconds.
-const ODD: &str = r#"
-envelope = "16 B"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "1234567 ps"
-per_byte = "157 ps/B"
-split = { o_send = "234111 ps", o_recv = "345222 ps", send_per_byte = "11 ps/B", recv_per_byte = "23 ps/B" }
-[node]
-copy = "37 ps/B"
-copy_piece = "1013 ps"
-reduce = "411 ps"
-"#;
+const ODD: &str = include_str!("machines/odd.toml");
 
 /// Terms of the formulas, in picoseconds.
 struct Terms {

@@ -6,141 +6,26 @@ use comet_sim::machine::{self, Machine, NoiseSource};
 use super::bench::machine;
 
 /// Costs of computations and unblocked calls, on all of them.
-const NODE: &str = r#"
-[node]
-isend = "300 ns"
-irecv = "200 ns"
-wait = "150 ns"
-copy = "2 ns/B"
-copy_piece = "30 ns"
-daxpy = "7 ns"
-"#;
+const NODE: &str = include_str!("machines/node.toml");
 
-const FLAT: &str = r#"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-"#;
+const FLAT: &str = include_str!("machines/flat.toml");
 
-const BUSY: &str = r#"
-envelope = "16 B"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "9 us"
-per_byte = "8 ns/B"
-gap = "7 us"
-unexpected = "3 ns/B"
-split = { o_send = "1700 ns", o_recv = "2300 ns", send_per_byte = "1 ns/B", recv_per_byte = "2 ns/B" }
-[clock]
-call_cost = "40 ns"
-"#;
+const BUSY: &str = include_str!("machines/busy.toml");
 
-const RENDEZVOUS: &str = r#"
-topology = { kind = "flat" }
-[[protocol]]
-up_to = "100 B"
-kind = "eager"
-t0 = "5 us"
-per_byte = "9 ns/B"
-split = { o_send = "1 us", o_recv = "1100 ns" }
-[[protocol]]
-kind = "rendezvous"
-t0 = "17 us"
-per_byte = "4 ns/B"
-gap = "600 ns"
-split = { o_send = "1 us", o_recv = "1100 ns", handshake = "9 us", recv_per_byte = "1 ns/B" }
-"#;
+const RENDEZVOUS: &str = include_str!("machines/rendezvous.toml");
 
-const BUFFERED: &str = r#"
-topology = { kind = "hypercube" }
-[[protocol]]
-up_to = "100 B"
-kind = "eager"
-t0 = "20 us"
-per_byte = "11 ns/B"
-hop = "1300 ns"
-split = { o_send = "6 us", o_recv = "5 us" }
-[[protocol]]
-kind = "buffered"
-t0 = "48 us"
-per_byte = "6 ns/B"
-hop = "3900 ns"
-unexpected = "2 ns/B"
-split = { o_send = "6 us", o_recv = "5 us", handshake = "22 us" }
-"#;
+const BUFFERED: &str = include_str!("machines/buffered.toml");
 
-const CUT_THROUGH: &str = r#"
-topology = { kind = "hypercube", switching = "cut-through", link = "3 ns/B" }
-[[protocol]]
-up_to = "8 B"
-kind = "eager"
-t0 = "70 us"
-per_byte = "6 ns/B"
-hop = "111 ns"
-gap = "900 ns"
-split = { o_send = "30 us", o_recv = "30 us" }
-[[protocol]]
-up_to = "1000 B"
-kind = "buffered"
-t0 = "80 us"
-per_byte = "5 ns/B"
-hop = "123 ns"
-split = { o_send = "30 us", o_recv = "30 us", handshake = "1040 ns" }
-[[protocol]]
-kind = "rendezvous"
-t0 = "90 us"
-per_byte = "4 ns/B"
-hop = "137 ns"
-split = { o_send = "30 us", o_recv = "30 us", handshake = "2110 ns" }
-"#;
+const CUT_THROUGH: &str = include_str!("machines/cut-through.toml");
 
-const CIRCUITS: &str = r#"
-envelope = "1 B"
-topology = { kind = "hypercube", switching = "circuit" }
-[[protocol]]
-up_to = "101 B"
-kind = "eager"
-t0 = "79 us"
-per_byte = "630 ns/B"
-hop = "8333 ns"
-gap = "50 us"
-split = { o_send = "30 us", o_recv = "30 us" }
-[[protocol]]
-kind = "buffered"
-t0 = "156 us"
-per_byte = "410 ns/B"
-hop = "25 us"
-unexpected = "1 us/B"
-split = { o_send = "30 us", o_recv = "30 us", handshake = "77 us" }
-"#;
+const CIRCUITS: &str = include_str!("machines/circuits.toml");
 
 /// Links as fast as interfaces, so that a link of several ways is the limit.
-const TORUS: &str = r#"
-topology = { kind = "torus", dims = DIMS, switching = "cut-through", link = "8 ns/B" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-hop = "100 ns"
-split = { o_send = "3 us", o_recv = "2 us" }
-"#;
+const TORUS: &str = include_str!("machines/torus.toml");
 
 /// Computations of whole microseconds, and so of whole nanoseconds on ranks that are slower by some
 /// thousandths.
-const WHOLE_NODE: &str = r#"
-[node]
-isend = "10 us"
-irecv = "9 us"
-wait = "8 us"
-poll = "1 us"
-copy = "1 us/B"
-copy_piece = "2 us"
-daxpy = "1 us"
-"#;
+const WHOLE_NODE: &str = include_str!("machines/whole-node.toml");
 
 /// By how many thousandths ranks are slower, so that no few steps of one take as long as others.
 const PRIMES: [f64; 15] =

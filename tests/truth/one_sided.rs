@@ -9,22 +9,7 @@ use super::bench::machine;
 use super::patterns::{time_ns, times_ns};
 
 /// All times are whole nanoseconds.
-const LINES: &str = r#"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "eager"
-t0 = "10 us"
-per_byte = "8 ns/B"
-split = { o_send = "3 us", o_recv = "2 us" }
-[node]
-copy = "2 ns/B"
-daxpy = "7 ns"
-[rdma]
-o = "130 ns"
-latency = "1700 ns"
-per_byte = "3 ns/B"
-atomic = "11 ns"
-"#;
+const LINES: &str = include_str!("machines/one-sided.toml");
 
 const O: f64 = 130.0;
 const L: f64 = 1700.0;

@@ -150,25 +150,8 @@ mod tests {
     fn noise_and_faults_that_cannot_be_are_refused() {
         check_errors(
             |lines| format!("{HEAD}[[noise.source]]\n{lines}"),
-            r#"
-    sigma = "2 %"                    => 8: this [[noise.source]] has no kind (write kind = "spike")
-    kind = "pink"                    => 9: kind = "pink" is no kind of noise (write one of log_normal, spike, outlier, ar1, regimes, start_up, detour)
-    kind = "spike"; mean = "1 us"    => 8: missing field `probability` README
-    kind = "spike"; mean = "1 us"; phi = 1 => 8: missing field `probability` README
-    kind = "spike"; mean = "1 us"; probability = "1 %"; phi = 1 => 12: unknown field `phi`, expected one of `kind`, `probability`, `mean` README
-    kind = "spike"; mean = "1 us"; probability = "120 %" => 11: probability = "120 %" is not between 0 % and 100 % (write a share of the whole)
-    kind = "ar1"; phi = 1; sigma = "1 %" => 10: phi = "1" is no correlation from 0 to 0.999 (write it as in 0.9)
-    kind = "start_up"; amplitude = 1; tau = 0 => 11: tau = "0" is no number above 0 (write it as in 10)
-    kind = "detour"; period = "1 us"; length = "1 us" => 11: length = "1 us" is not shorter than the period (shorten it, or nothing is ever computed)
-            "#,
+            include_str!("tests/noise.txt"),
         );
-        check_errors(
-            |line| format!("{HEAD}[fault]\n{line}"),
-            r#"
-    drop = "-1 %"                    => 9: drop = "-1 %" does not begin with a number of at most 18 digits (write it as in "0.5 %")
-    slow_rank = [{ rank = 3, factor = 0.5 }] => 9: factor = "0.5" is no factor of at least 1 (write it as in 1.5)
-    dead_rank = [{ rank = 3 }]       => 9: missing field `at` README
-            "#,
-        );
+        check_errors(|line| format!("{HEAD}[fault]\n{line}"), include_str!("tests/faults.txt"));
     }
 }

@@ -256,49 +256,7 @@ pub(super) mod tests {
         assert_eq!(file.sources, [0, 0, 0, 0, 2]);
     }
 
-    const ALL: &str = r#"
-format = 1
-name = "all"
-summary = "all keys"
-cite = ["a", "b"]
-ranks = 8
-max_ranks = 16
-envelope = "16 B"
-[topology]
-kind = "hypercube"
-switching = "circuit"
-link = "2 MB/s"
-source = "published"
-[[protocol]]
-kind = "buffered"
-t0 = { value = "100 us", source = "measured", note = "median" }
-per_byte = "1 us/B"
-hop = "3 us"
-gap = "4 us"
-unexpected = "5 ns/B"
-source = "assumed"
-[protocol.split]
-o_send = "10 us"
-o_recv = "20 us"
-handshake = "30 us"
-send_per_byte = "0.1 us/B"
-recv_per_byte = { value = "0.2 us/B", source = "published" }
-source = "derived"
-[node]
-isend = "1 us"
-irecv = "2 us"
-wait = "3 us"
-poll = "4 us"
-copy = "5 ns/B"
-copy_piece = "6 us"
-daxpy = "7 us"
-reduce = "8 us"
-[clock]
-resolution = "1 us"
-call_cost = "10 ns"
-offset_spread = "1 ms"
-drift = "50 ppm"
-"#;
+    const ALL: &str = include_str!("tests/all.toml");
 
     #[test]
     fn every_key_arrives() {
@@ -355,37 +313,8 @@ drift = "50 ppm"
 
     #[test]
     fn an_error_names_line_value_and_remedy() {
-        check_errors(
-            |tables| file("", tables),
-            r#"
-    [node]; daxpy = 0.25       => 11: daxpy = "0.25" has no unit (write it as in "79 us")
-    [node]; copy = { value = "0.05", source = "assumed" } => 11: copy = "0.05" has no unit (write it as in "0.63 us/B" or "2.8 MB/s")
-    [node]; poll = "0 us"      => 11: poll = "0 us" would let a loop of probes last for ever (write at least "1 ps")
-    [clock]; resolution = "1 ps" => 11: resolution = "1 ps" is finer than the readings of clocks are (write at least "1 ns")
-    [clock]; ticks = 3         => 11: unknown field `ticks`, expected one of `note`, `source`, `resolution`, `call_cost`, `offset_spread`, `drift` README
-    [node]; wait = { value = "1 us", source = "guess" } => 11: unknown variant `guess`, expected one of `published`, `measured`, `derived`, `assumed` README
-    [node]; wait = { source = "assumed" } => 11: missing field `value` README
-    [node]; wait = [1, 2]      => 11: wait is no number with a unit such as "79 us" README
-            "#,
-        );
-        check_errors(
-            |head| file(head, ""),
-            r#"
-    summary = "a\nb"           => 3: summary has several lines (write one, and the rest in comments)
-    ranks = 0                  => 3: ranks = 0 (write at least 1)
-    ranks = 9; max_ranks = 8   => 3: ranks = 9 is more than max_ranks = 8 (raise one or lower the other)
-    ranks = -3                 => 3: invalid value: integer `-3`, expected usize README
-            "#,
-        );
-        check_errors(
-            str::to_owned,
-            r#"
-    format = 2; name = "mine"  => 1: format = 2 is not known (this version reads format = 1)
-    format = 1; name = " "     => 2: name is empty (write the name that users choose the machine by)
-    format = 1; name = 3       => 2: invalid type: integer `3`, expected a string README
-    format = 1; name = "a"     => 1: missing field `topology` README
-    format = 1; name =         => 2: string values must be quoted, expected literal string README
-            "#,
-        );
+        check_errors(|tables| file("", tables), include_str!("tests/tables.txt"));
+        check_errors(|head| file(head, ""), include_str!("tests/heads.txt"));
+        check_errors(str::to_owned, include_str!("tests/texts.txt"));
     }
 }

@@ -202,23 +202,7 @@ mod tests {
 
     #[test]
     fn a_topology_that_cannot_be_is_refused() {
-        check_errors(
-            |topology| file(topology, &[EAGER]),
-            r#"
-    kind = "torus"                        => 3: a torus has dims alone (write dims = 3 or dims = [8, 8, 8])
-    kind = "torus"; dims = 3; radix = 2   => 3: a torus has dims alone (write dims = 3 or dims = [8, 8, 8])
-    kind = "torus"; dims = 0              => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
-    kind = "torus"; dims = []             => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
-    kind = "torus"; dims = [2, 0]         => 3: a torus has 1 to 6 dims of at least 1 (write dims = 3 or dims = [8, 8, 8])
-    kind = "torus"; dims = "3"            => 5: dims is neither a number such as 3 nor a list such as [8, 8, 8] README
-    kind = "torus"; dims = 2; switching = "circuit" => 3: circuits block each other for ever on the rings of a torus (write switching = "cut-through")
-    kind = "fattree"                      => 3: a fattree has a radix of at least 2 alone (write radix = 16)
-    kind = "fattree"; radix = 1           => 3: a fattree has a radix of at least 2 alone (write radix = 16)
-    kind = "flat"; radix = 4              => 3: only a torus has dims and only a fattree a radix (leave them out)
-    kind = "flat"; link = "0.9 MB/s"      => 5: link = "0.9 MB/s" is slower than a protocol's wire, 1.000000 us/B (raise link, or per_byte)
-    kind = "dragonfly"                    => 4: kind = "dragonfly" is no topology (write one of flat, hypercube, torus, fattree)
-            "#,
-        );
+        check_errors(|topology| file(topology, &[EAGER]), include_str!("tests/topologies.txt"));
     }
 
     #[test]
@@ -226,17 +210,6 @@ mod tests {
         let eager = format!("[[protocol]]\n{}", EAGER.trim_end());
         let file =
             |protocols: &str| file("kind = \"flat\"", &[]) + &protocols.replace("EAGER", &eager);
-        check_errors(
-            file,
-            r#"
-    EAGER; up_to = "1 KiB"   => 9: up_to = "1 KiB" leaves longer messages without a cost (leave it out of the last [[protocol]])
-    EAGER; EAGER             => 5: this [[protocol]] is not the last, but has no up_to (write one, in ascending order)
-    EAGER; up_to = "2 KiB"; EAGER; up_to = "1 KiB"; EAGER => 14: up_to = "1 KiB" is not above the one before (write each [[protocol]] in ascending order)
-    EAGER; split = { o_send = "6 us", o_recv = "5 us" } => 7: t0 = "10 us" is less than o_send + o_recv + handshake, 11 us (raise t0 or lower the split)
-    EAGER; split = { send_per_byte = "0.6 us/B", recv_per_byte = "0.5 us/B" } => 8: per_byte = "1 us/B" is less than send_per_byte + recv_per_byte, 1.100000 us/B (raise per_byte or lower the split)
-    EAGER; split = { handshake = "1 us" } => 9: handshake = "1 us" belongs to no eager message (write kind = "buffered" or "rendezvous")
-                             => 1: there is no [[protocol]] (write one, with kind, t0 and per_byte)
-            "#,
-        );
+        check_errors(file, include_str!("tests/protocols.txt"));
     }
 }

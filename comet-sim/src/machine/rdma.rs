@@ -79,13 +79,6 @@ mod tests {
 
     #[test]
     fn an_error_names_line_value_and_remedy() {
-        check_errors(
-            file,
-            r#"
-    [rdma]; o = "3"            => 17: o = "3" has no unit (write it as in "79 us")
-    [rdma]; emulated = "yes"   => 17: invalid type: string "yes", expected a boolean README
-    [rdma]; G = "1 ns/B"       => 17: unknown field `G`, expected one of `note`, `source`, `o`, `latency`, `hop`, `gap`, `per_byte`, `atomic`, `emulated` README
-            "#,
-        );
+        check_errors(file, include_str!("tests/rdma.txt"));
     }
 }

@@ -16,22 +16,7 @@ use comet_sim::machine::{Machine, MachineFile};
 use comet_sim::{Outcome, RunConfig, Sim, run};
 
 /// No time of it is a whole number of nanoseconds.
-const FLAT: &str = r#"
-topology = { kind = "flat" }
-[[protocol]]
-kind = "rendezvous"
-t0 = "1234567 ps"
-per_byte = "157 ps/B"
-split = { o_send = "234111 ps", o_recv = "345222 ps" }
-[node]
-copy = "37 ps/B"
-daxpy = "1 us"
-[rdma]
-o = "100003 ps"
-latency = "700001 ps"
-per_byte = "101 ps/B"
-atomic = "5003 ps"
-"#;
+const FLAT: &str = include_str!("machines/odd.toml");
 
 const O: u64 = 100_003;
 const L: u64 = 700_001;
@@ -368,17 +353,7 @@ fn puts_of_all_to_all_leave_one_after_the_other() {
 }
 
 /// A ring whose links take half of the time of an interface.
-const RING: &str = r#"
-topology = { kind = "torus", dims = [4], switching = "cut-through", link = "101 ps/B" }
-[[protocol]]
-kind = "eager"
-t0 = "1234567 ps"
-per_byte = "202 ps/B"
-hop = "50007 ps"
-[rdma]
-o = "100003 ps"
-latency = "700001 ps"
-"#;
+const RING: &str = include_str!("machines/ring.toml");
 
 #[test]
 fn puts_of_all_to_all_on_a_torus_meet_at_links_and_interfaces() {

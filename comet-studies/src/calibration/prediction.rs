@@ -184,58 +184,10 @@ mod tests {
     use std::path::Path;
 
     /// A machine whose ranks copy all messages themselves, and hinder each other.
-    const PLANTED: &str = r#"
-        format = 1
-        name = "planted"
-        topology = { kind = "flat" }
-        clock = { call_cost = "20 ns" }
-        node = { daxpy = "0.4 ns", reduce = "0.4 ns", copy = "0.1 ns/B" }
-        [[protocol]]
-        up_to = "1 KiB"
-        kind = "buffered"
-        t0 = "400 ns"
-        per_byte = "0.3 ns/B"
-        unexpected = "0.2 ns/B"
-        split = { o_send = "180 ns", o_recv = "180 ns", send_per_byte = "0.135 ns/B", recv_per_byte = "0.135 ns/B" }
-        [[protocol]]
-        kind = "buffered"
-        t0 = "900 ns"
-        per_byte = "0.1 ns/B"
-        unexpected = "0.05 ns/B"
-        split = { o_send = "405 ns", o_recv = "405 ns", send_per_byte = "0.045 ns/B", recv_per_byte = "0.045 ns/B" }
-    "#;
+    const PLANTED: &str = include_str!("tests/planted.toml");
 
     /// Four laws with the switches of the review: 301, 5003 and 91 000 bytes.
-    const FOUR_LAWS: &str = r#"
-        format = 1
-        name = "odd"
-        topology = { kind = "flat" }
-        clock = { call_cost = "23 ns" }
-        node = { daxpy = "0.4 ns", reduce = "0.4 ns", copy = "0.1 ns/B" }
-        [[protocol]]
-        up_to = "301 B"
-        kind = "eager"
-        t0 = "1370 ns"
-        per_byte = "1 ns/B"
-        split = { o_send = "310 ns", o_recv = "310 ns" }
-        [[protocol]]
-        up_to = "5003 B"
-        kind = "eager"
-        t0 = "2200 ns"
-        per_byte = "0.8 ns/B"
-        split = { o_send = "310 ns", o_recv = "310 ns" }
-        [[protocol]]
-        up_to = "91000 B"
-        kind = "buffered"
-        t0 = "3400 ns"
-        per_byte = "0.35 ns/B"
-        split = { o_send = "310 ns", o_recv = "310 ns" }
-        [[protocol]]
-        kind = "rendezvous"
-        t0 = "12 us"
-        per_byte = "0.35 ns/B"
-        split = { o_send = "310 ns", o_recv = "310 ns" }
-    "#;
+    const FOUR_LAWS: &str = include_str!("tests/four-laws.toml");
 
     /// The readings of a machine, whose echoes were searched for switches first.
     fn measured(text: &str) -> Readings {

@@ -134,20 +134,7 @@ mod tests {
     use super::*;
     use comet_sim::machine::MachineFile;
 
-    const IPSC860: &str = r#"
-        format = 1
-        name = "ipsc860"
-        topology = { kind = "flat" }
-        [[protocol]]
-        up_to = "100 B"
-        kind = "eager"
-        t0 = "79 us"
-        per_byte = "0.63 us/B"
-        [[protocol]]
-        kind = "eager"
-        t0 = "156 us"
-        per_byte = "0.41 us/B"
-    "#;
+    const IPSC860: &str = include_str!("tests/ipsc860.toml");
 
     fn exported(text: &str) -> anyhow::Result<String> {
         platform(&MachineFile::parse(text, "test")?.machine, 2)
