@@ -517,9 +517,6 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Takes part in the barriers of `series`, of which this rank has no part: those of a common start,
     /// those before a loop, and those that the definition times with an operation of all ranks.
-    ///
-    /// # Errors
-    /// If the job has failed.
     pub(crate) fn stand_by(&mut self, series: usize) -> Result<()> {
         let has_barriers = self.all_repeat && self.method.n_barriers > 0;
         match self.definition(series) {

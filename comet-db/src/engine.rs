@@ -49,17 +49,11 @@ impl std::fmt::Debug for Server {
 }
 
 /// The engine of the database in `folder`.
-///
-/// # Errors
-/// If it cannot be opened.
 pub(crate) fn open(folder: &Path) -> Result<Box<dyn Store>, Error> {
     server(folder)?.map_or_else(|| sqlite(folder), |server| postgres(&server))
 }
 
 /// The engine that has an index of the database in `folder`, if there is one.
-///
-/// # Errors
-/// If it cannot be opened.
 pub(crate) fn existing(folder: &Path) -> Result<Option<Box<dyn Store>>, Error> {
     match server(folder)? {
         Some(server) => postgres(&server).map(Some),

@@ -71,9 +71,6 @@ pub(crate) fn read<T: Transport>(t: &T, touch: Option<Touch>, buffer: &[u8]) {
 impl<T: Transport> Node<T> {
     /// This rank with its messages, by target and length in bytes, and those that arrive, in the order in
     /// which they are posted.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(crate) fn new(
         cx: &Context<'_, T>,
         messages: &[(Rank, usize)],
@@ -95,9 +92,6 @@ impl<T: Transport> Node<T> {
     }
 
     /// Posts all receives, then all sends, and waits for all.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn round(&mut self, t: &T, touch: Option<Touch>) -> Result<()> {
         let Self { tag, targets, messages, arrivals, buffers, .. } = self;

@@ -303,9 +303,6 @@ pub(crate) trait Calls<T: Transport> {
 
     /// The next call by `run`, with the blocks of its input packed before, and those of its output unpacked after
     /// it, where they have gaps.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn run_packed(
         &mut self,
@@ -321,9 +318,6 @@ pub(crate) trait Calls<T: Transport> {
     }
 
     /// The same of blocks with gaps.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn run_in_pieces(
         &mut self,
         t: &T,
@@ -335,9 +329,6 @@ pub(crate) trait Calls<T: Transport> {
     fn check(&mut self, check: &mut Checker);
 
     /// Carries other calls, which are never timed, out by `run`, and checks them.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn prove(
         &mut self,
         t: &T,
@@ -348,9 +339,6 @@ pub(crate) trait Calls<T: Transport> {
 
 /// Carries `call` out once by `run`, over test data for the rank `at` of so many, and checks what it leaves in
 /// the buffers.
-///
-/// # Errors
-/// If the transport fails.
 pub(crate) fn prove_one<T: Transport>(
     call: &mut Prepared<T>,
     at: (Rank, usize),
@@ -417,9 +405,6 @@ pub(crate) struct Part<T: Transport> {
 
 impl<T: Transport> Part<T> {
     /// The part of this rank in `case`, whose calls `prepare` makes.
-    ///
-    /// # Errors
-    /// If there is no memory for the buffers.
     pub(crate) fn new(
         spec: &Spec,
         cx: &Context<'_, T>,

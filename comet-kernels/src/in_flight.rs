@@ -125,9 +125,6 @@ fn fly<T: Transport>(
 
 impl<T: Transport> Flight<Part<T>> {
     /// The `parts` of `calls`, those of the collective of `spec`, in `case`; all ranks make it.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn of(
         spec: &Spec,
         cx: &Context<'_, T>,
@@ -143,9 +140,6 @@ impl<T: Transport> Flight<Part<T>> {
 
 impl<C> Flight<C> {
     /// The `parts` of `calls` in `case`; all ranks make it.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn new<T: Transport>(
         cx: &Context<'_, T>,
         case: &Case,

@@ -34,9 +34,6 @@ pub(crate) struct PackedCalls<T: Transport> {
 
 impl<T: Transport> PackedCalls<T> {
     /// The calls `all` with messages of the length of packed ones, each of which `prepare` makes for its buffers.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(crate) fn new(
         cx: &Context<'_, T>,
         all: Vec<Collective>,
@@ -57,9 +54,6 @@ impl<T: Transport> PackedCalls<T> {
 
     /// Call number `index` by `run`, with the blocks of `input` packed before it and those of `output` unpacked
     /// after it, where these lie as those of `laid`.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn run(
         &mut self,

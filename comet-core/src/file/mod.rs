@@ -173,9 +173,6 @@ impl Folder {
     }
 
     /// This folder with the number of the run of rank 0; all ranks call it.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn agree<T: Transport>(&self, t: &T) -> Result<Self> {
         let mut run = self.run.to_le_bytes();
         t.blocked_broadcast(0, &mut run)?;

@@ -83,9 +83,6 @@ impl Buffers {
     }
 
     /// This mode with the size of rank 0; all ranks call it.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn agree<T: Transport>(self, t: &T) -> Result<Self> {
         let (mode, bytes): (fn(u64) -> Self, u64) = match self {
             Self::Same | Self::Touched(_) => return Ok(self),

@@ -98,9 +98,6 @@ impl<const NAIVE: bool, T: Transport> Pattern<T> for Barrier<NAIVE> {
 
 /// Checks rounds of `barrier`, in each of which another rank is late: none leaves before it has entered.
 /// Messages have the tag `after`.
-///
-/// # Errors
-/// If the transport fails.
 pub(crate) fn prove<T: Transport>(
     t: &T,
     after: Tag,
@@ -141,9 +138,6 @@ pub(crate) fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
 
 /// One round: true if this rank is `late`, and another, or a thread of its own, left the barrier before its
 /// late thread entered.
-///
-/// # Errors
-/// If the transport fails.
 pub(crate) fn is_broken<T: Transport>(
     t: &T,
     late: Rank,

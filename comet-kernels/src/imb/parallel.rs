@@ -60,9 +60,6 @@ const fn n_messages(both: bool) -> u64 {
 
 impl<T: Transport, const BOTH: bool> Neighbours<T, BOTH> {
     /// This rank between its neighbours, with messages of so many bytes.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(crate) fn new(
         cx: &Context<'_, T>,
         [left, right]: [Rank; 2],

@@ -41,9 +41,6 @@ pub(crate) struct Crossed<T: Transport, const ANY: bool> {
 
 impl<T: Transport, const ANY: bool> Crossed<T, ANY> {
     /// The side towards `peer`, with messages of so many bytes.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, length_bytes: usize) -> Result<Self> {
         let (rank, tag, arrived_bytes) = (cx.rank(), cx.tag(0), None);
         let (message, buffer) = (cx.message(length_bytes)?, cx.message(length_bytes)?);

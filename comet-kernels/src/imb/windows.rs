@@ -101,9 +101,6 @@ pub(crate) struct Answered<T: Transport> {
 
 impl<T: Transport> Answered<T> {
     /// The `side` of windows of `shape`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages.
     pub(crate) fn new(
         cx: &Context<'_, T>,
         Side { peer, leads }: Side,

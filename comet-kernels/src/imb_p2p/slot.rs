@@ -57,9 +57,6 @@ pub(super) struct Slot<B> {
 
 impl<B: DerefMut<Target = [u8]>> Slot<B> {
     /// Messages of `length_bytes` each.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(super) fn new<T: Transport<Buffer = B>>(
         cx: &Context<'_, T>,
         length_bytes: usize,

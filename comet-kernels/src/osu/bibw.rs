@@ -89,9 +89,6 @@ pub(crate) struct Crossing<T: Transport> {
 
 impl<T: Transport> Crossing<T> {
     /// The side of `cx` towards `peer`, with windows of `shape` that it waits for in the order `waits`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages.
     pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, shape: Shape, waits: Waits) -> Result<Self> {
         let window = shape.n_messages;
         Ok(Self {

@@ -55,9 +55,6 @@ pub(crate) struct Window<F> {
 
 impl<F> Window<F> {
     /// The side of `cx` towards `peer`, with windows of `shape`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages.
     pub(crate) fn new<T: Transport>(
         cx: &Context<'_, T>,
         peer: Rank,
@@ -124,9 +121,6 @@ impl<T: Transport, F: Flow<T>> Operation<T> for Window<F> {
 /// The way in which the receives of a window are waited for.
 pub(crate) trait Ending: Sync + 'static {
     /// Waits for all of `receives`, and shows the status of each to `each` by its number.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn end<'scope, T: Transport>(
         receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
         each: impl FnMut(usize, Status),

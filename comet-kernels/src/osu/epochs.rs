@@ -109,9 +109,6 @@ impl<T: Transport> Epochs<T> {
     }
 
     /// Locks the target of flushes, once all ranks have filled their memory.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn begin(&self, t: &T, window: &Window<T>) -> Result<()> {
         t.barrier()?;
         let target = self.target.filter(|_| self.sync.is_flush());
@@ -119,9 +116,6 @@ impl<T: Transport> Epochs<T> {
     }
 
     /// Ends that lock; no rank looks at its part before.
-    ///
-    /// # Errors
-    /// If the transport fails.
     pub(crate) fn end(&self, t: &T, window: &Window<T>) -> Result<()> {
         let target = self.target.filter(|_| self.sync.is_flush());
         target.map_or(Ok(()), |target| window.unlock(target))?;
@@ -129,9 +123,6 @@ impl<T: Transport> Epochs<T> {
     }
 
     /// The `transfers` of one run with the calls about them; ranks without a target make none.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn run(
         &self,

@@ -62,9 +62,6 @@ pub(crate) struct Messages<B> {
 
 impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
     /// Messages of `shape`.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(crate) fn new<T: Transport<Buffer = B>>(cx: &Context<'_, T>, shape: Shape) -> Result<Self> {
         let Shape { n_messages, length_bytes, n_buffers } = shape;
         let buffers = (0..n_buffers).map(|_| cx.message(length_bytes)).collect::<Result<_>>()?;
@@ -148,9 +145,6 @@ impl<B: std::ops::DerefMut<Target = [u8]>> Messages<B> {
 /// One side of the messages of a window in one direction.
 pub(crate) trait Flow<T: Transport>: Sized {
     /// The messages of windows of `shape` to `peer`, or their places where they come from it.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages.
     fn new(
         cx: &Context<'_, T>,
         peer: Rank,
@@ -163,15 +157,9 @@ pub(crate) trait Flow<T: Transport>: Sized {
     fn messages(&mut self) -> &mut Messages<T::Buffer>;
 
     /// Moves the messages of one window, all at once, and waits for them.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn run(&mut self, t: &T) -> Result<()>;
 
     /// The same with messages that the rank packs before it sends them, and unpacks once all have arrived.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn run_packed(&mut self, t: &T, packing: &Packing<'_, T>) -> Result<()> {
         let _ = packing;
         self.run(t)

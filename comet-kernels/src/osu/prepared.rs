@@ -22,9 +22,6 @@ pub(crate) struct Incoming<T: Transport> {
 
 impl<T: Transport> Outgoing<T> {
     /// The messages of windows of `shape` from `cx` to `peer`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages, or if the transport fails.
     pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, tag: Tag, shape: Shape) -> Result<Self> {
         let messages = Messages::new(cx, shape)?;
         let Messages { buffers, n_of_each } = &messages;
@@ -39,9 +36,6 @@ impl<T: Transport> Outgoing<T> {
     }
 
     /// Starts all sends.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn start<'scope, 'env>(
         &'scope mut self,
@@ -51,9 +45,6 @@ impl<T: Transport> Outgoing<T> {
     }
 
     /// Starts all sends, and waits until the messages may be changed again.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn run(&mut self, t: &T) -> Result<()> {
         t.scope(|s| self.start(s)?.wait())
@@ -62,9 +53,6 @@ impl<T: Transport> Outgoing<T> {
 
 impl<T: Transport> Incoming<T> {
     /// The places of windows of `shape` from `peer` to `cx`.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages, or if the transport fails.
     pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, tag: Tag, shape: Shape) -> Result<Self> {
         let mut places = Messages::new(cx, shape)?;
         let Messages { buffers, n_of_each } = &mut places;
@@ -80,9 +68,6 @@ impl<T: Transport> Incoming<T> {
     }
 
     /// Starts all receives.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn start<'scope, 'env>(
         &'scope mut self,
@@ -93,9 +78,6 @@ impl<T: Transport> Incoming<T> {
     }
 
     /// Starts all receives, and waits until all messages have arrived.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     pub(crate) fn run(&mut self, t: &T) -> Result<()> {
         t.scope(|s| self.start(s)?.wait())
@@ -158,9 +140,6 @@ pub(crate) struct Both<T: Transport> {
 
 impl<T: Transport> Both<T> {
     /// The side of `cx` towards `peer`, with windows of `shape` each way.
-    ///
-    /// # Errors
-    /// If there is no memory for the messages, or if the transport fails.
     pub(crate) fn new(cx: &Context<'_, T>, peer: Rank, shape: Shape) -> Result<Self> {
         let (rank, tag) = (cx.rank(), cx.tag(0));
         let out = Outgoing::new(cx, peer, tag, shape)?;

@@ -47,9 +47,6 @@ pub(crate) struct Completion<W>(pub(crate) W);
 pub(crate) trait Wait: Sync + 'static {
     /// Waits for at least one of `receives`, and shows the status of each that has ended to `each` by its
     /// number; returns how many have. 0 is for an empty set.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn wait<'scope, T: Transport>(
         receives: &mut Requests<'scope, '_, T, T::RecvOp<'scope>>,
         each: impl FnMut(usize, Status),

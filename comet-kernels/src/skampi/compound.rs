@@ -57,9 +57,6 @@ pub(crate) trait Steps: Sync + 'static {
     type Made<T: Transport>;
 
     /// The steps that do `call`.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     fn make<T: Transport>(cx: &Context<'_, T>, call: &Collective) -> Result<Self::Made<T>>;
 
     /// Puts in its place in the output what lies there before.
@@ -68,9 +65,6 @@ pub(crate) trait Steps: Sync + 'static {
     }
 
     /// Carries them out, from input to output, with memory between.
-    ///
-    /// # Errors
-    /// If the transport fails.
     fn run<T: Transport>(t: &T, made: &mut Self::Made<T>, memory: [&mut [u8]; 3]) -> Result<()>;
 
     /// Checks what the output does not show.

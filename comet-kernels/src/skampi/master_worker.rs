@@ -225,9 +225,6 @@ pub(crate) trait Form: Sync + 'static {
     const IS_UNBLOCKED: bool = false;
 
     /// The calls of the master.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn collect<T: Transport>(master: &mut Master<T>, t: &T) -> Result<()>
     where

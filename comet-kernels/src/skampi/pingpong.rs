@@ -254,9 +254,6 @@ pub(crate) trait Way: Sync + 'static {
     const IS_UNBLOCKED: bool = false;
 
     /// Sends `message`.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn send<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
         if Self::IS_UNBLOCKED {
@@ -267,27 +264,18 @@ pub(crate) trait Way: Sync + 'static {
     }
 
     /// Receives into `buffer`.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn receive<T: Transport>(t: &T, ends: Ends, buffer: &mut [u8]) -> Result<Status> {
         t.blocked_recv(ends.source(), ends.received, buffer)
     }
 
     /// Sends the answer `message`.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn reply<T: Transport>(t: &T, ends: Ends, message: &[u8]) -> Result<()> {
         Self::send(t, ends, message)
     }
 
     /// The calls of the rank that begins.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn begin<T: Transport>(t: &T, ends: Ends, [message, buffer]: [&mut [u8]; 2]) -> Result<Status> {
         Self::send(t, ends, message)?;
@@ -295,9 +283,6 @@ pub(crate) trait Way: Sync + 'static {
     }
 
     /// The calls of the rank that answers.
-    ///
-    /// # Errors
-    /// If the transport fails.
     #[inline]
     fn answer<T: Transport>(
         t: &T,

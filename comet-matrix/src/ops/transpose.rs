@@ -68,9 +68,6 @@ pub(crate) struct Transposing<B> {
 
 impl<B: Memory> Transposing<B> {
     /// The blocks of this rank, which go `ways`.
-    ///
-    /// # Errors
-    /// If there is no memory for them.
     pub(super) fn new<T: Transport<Buffer = B>>(
         cx: &Context<'_, T>,
         case: &Case,
