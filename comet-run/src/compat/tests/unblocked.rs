@@ -1,74 +1,14 @@
 //! Command lines of the unblocked collectives of OSU.
 
-use super::{check, refusal, translated};
+use super::{check, check_rows, refusal, translated};
 
 #[test]
-fn tests_during_the_work_are_values_of_an_axis() {
-    let run = |name: &str, rest: &str| format!("run OSU:{name} --rules osu --format osu{rest}");
-    for (line, expected) in [
-        ("osu_ibcast -m 8", run("osu_ibcast", " --sizes 1..8*2")),
-        (
-            "osu_ialltoallw -m 4:64 -i 100 -x 10 -t 5 -c -f -z50",
-            run(
-                "osu_ialltoallw",
-                " --warm-up 10 --axis test_calls=5 --sizes 4..64*2 --repetitions 1 --samples 100 \
-                 --label osu_columns=full,validation,p50",
-            ),
-        ),
-        (
-            "osu_igatherv -m 8 --num-test-calls=0 -k rotate -l",
-            run(
-                "osu_igatherv",
-                " --axis test_calls=0 --axis root=rotate --axis place=in_place --sizes 1..8*2",
-            ),
-        ),
-        (
-            "osu_ireduce_scatter -m 8 -T mpi_int",
-            run("osu_ireduce_scatter", " --sizes 1..8*2 --axis element=int"),
-        ),
-        (
-            "osu_ineighbor_alltoallv -m 8 -N cart:2:1 -t 1",
-            run(
-                "osu_ineighbor_alltoallv",
-                " --axis test_calls=1 --axis dimensions=2 --axis radius=1 --sizes 1..8*2",
-            ),
-        ),
-        // As many as operations of long messages, unless the user chooses.
-        (
-            "osu_ibarrier -f",
-            run(
-                "osu_ibarrier",
-                " --warm-up 10 --repetitions 1 --samples 100 --label osu_columns=full",
-            ),
-        ),
-        (
-            "osu_ibarrier -x 3 -i 20 -t 2",
-            run("osu_ibarrier", " --warm-up 3 --axis test_calls=2 --repetitions 1 --samples 20"),
-        ),
-    ] {
-        check(line, &expected);
-    }
+fn command_lines_become_ours_or_are_refused() {
+    check_rows(include_str!("unblocked.txt"));
     let words = translated("osu_ibcast -M 2097152 --ranks=4").unwrap().words.join(" ");
     assert!(words.contains("--sizes 1..1048576*2"), "a broadcast has one message: {words}");
     let words = translated("osu_iscatter -M 2097152 --ranks=4").unwrap().words.join(" ");
     assert!(words.contains("--sizes 1..524288*2"), "and each rank a part of a scatter: {words}");
-}
-
-#[test]
-fn what_an_unblocked_collective_does_not_know_is_refused() {
-    for (line, expected) in [
-        ("osu_ibcast -t some", "osu_ibcast: 'some' for -t: it is a number (write 0)"),
-        ("osu_bcast -t 5", "osu_bcast: -t is unknown"),
-        ("osu_ibcast -l", "osu_ibcast: -l is unknown"),
-        ("osu_ibcast -k rotate", "osu_ibcast: -k is unknown"),
-        ("osu_ibarrier -c", "osu_ibarrier: -c is unknown"),
-        ("osu_ireduce -D cont", "osu_ireduce: -D is unknown"),
-        ("osu_ibcast --ranks=1", "osu_ibcast: --ranks=1 is too few for a collective of OSU"),
-        ("osu_iscan", "osu_iscan is not supported"),
-    ] {
-        let sentence = refusal(line);
-        assert!(sentence.starts_with(expected), "{line}: {sentence}");
-    }
 }
 
 #[test]
