@@ -10,9 +10,12 @@ use crate::transport::{Rank, Source, Tag, Transport};
 /// Round trips of a pair, of which the shortest counts.
 const N_TRIPS: u32 = 20;
 
-/// Pairs that were found, by the number of ranks and by whether rank 0 is one of the two.
+/// A number of ranks, and whether rank 0 is one of the pair.
+type Among = (usize, bool);
+
+/// Pairs that were found.
 #[derive(Debug, Default)]
-pub(crate) struct Slowest(Mutex<Vec<((usize, bool), [Rank; 2])>>);
+pub(crate) struct Slowest(Mutex<Vec<(Among, [Rank; 2])>>);
 
 impl Slowest {
     /// The two ranks between which an empty message and its answer take longest, the lower one first: of all
