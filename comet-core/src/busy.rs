@@ -99,7 +99,7 @@ mod tests {
             busy.run(t);
             busy.run(t);
             let outcome = |n_pieces| {
-                let mut check = Checker::new(n_pieces, false);
+                let mut check = Checker::new(n_pieces, None);
                 busy.check_after(n_pieces, &mut check);
                 check.result()
             };

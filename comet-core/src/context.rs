@@ -11,7 +11,7 @@ use crate::definition::Definition;
 use crate::driver::{Pace, Slowest};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
-use crate::kernel::{Buffers, Cast, Checker, KernelInfo, Pairing, Side, World};
+use crate::kernel::{Buffers, Cast, Checker, Fault, KernelInfo, Pairing, Side, World};
 use crate::layout::{Blocks, Packing, Way};
 use crate::sample::Sample;
 use crate::sync::{self, GlobalClock, Skew};
@@ -133,7 +133,7 @@ pub struct Context<'a, T: Transport> {
     info: &'static KernelInfo,
     pace: Pace,
     method: Method<'a>,
-    corrupt: bool,
+    fault: Option<&'static Fault>,
     /// True if all ranks repeat the operation or [follow](Self::follow), so that they can meet.
     all_repeat: bool,
     samples: Vec<Vec<Sample>>,
@@ -141,14 +141,13 @@ pub struct Context<'a, T: Transport> {
 }
 
 impl<'a, T: Transport> Context<'a, T> {
-    /// A context for the kernel `info`; `corrupt` spoils what the kernel checks, to show that the
-    /// check works.
+    /// A context for the kernel `info`, with a `fault` that its checks are to notice.
     pub fn new(
         transport: &'a T,
         info: &'static KernelInfo,
         pace: Pace,
         method: Method<'a>,
-        corrupt: bool,
+        fault: Option<&'static Fault>,
     ) -> Self {
         let reserved = |_| {
             // Touched before, so that no page fault delays a rank between two samples.
@@ -167,7 +166,7 @@ impl<'a, T: Transport> Context<'a, T> {
             info,
             pace,
             method,
-            corrupt,
+            fault,
             all_repeat,
             samples,
             usage,
@@ -267,7 +266,13 @@ impl<'a, T: Transport> Context<'a, T> {
     /// Checks after `n_runs` runs of an operation.
     pub fn checker(&self, n_runs: u64) -> Checker {
         let lane = self.transport.lane().map_or(0, Lane::number);
-        Checker::new(n_runs, self.corrupt).of_blocks(self.blocks).in_lane(lane)
+        let spoil = self.fault.and_then(|fault| fault.spoil(n_runs, n_runs));
+        Checker::new(n_runs, spoil).of_blocks(self.blocks).in_lane(lane)
+    }
+
+    /// Times that each operation is carried out by a fault, where it is another number than one.
+    pub(crate) fn n_times(&self) -> Option<u32> {
+        self.fault.and_then(Fault::n_times)
     }
 
     /// Runs of the operation of `series` in one measurement.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use comet_core::driver::{Rules, Settings};
 use comet_core::kernel::{
-    Axis, AxisKind, AxisUse, Case, Class, DATATYPE, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
+    Axis, AxisKind, AxisUse, Case, Class, DATATYPE, Fault, GROUPS, HOPS, KernelInfo, LENGTH_BYTES,
     LOCAL_N, PROCS, Participants, Profile, THREADS, VECTOR_LENGTH,
 };
 use comet_core::sweep;
@@ -257,10 +257,12 @@ fn admit_stop_rule(effort: &EffortArgs, name: &str) -> anyhow::Result<()> {
     )))
 }
 
-/// The id of the kernel whose check is to be spoiled.
-pub(crate) fn corrupt(inject: Option<&str>) -> anyhow::Result<Option<String>> {
-    let infos = catalogue::infos();
-    inject.map(|name| selection::select_one(name, &infos).map(KernelInfo::id)).transpose()
+/// The fault that is injected, with the id of its kernel.
+pub(crate) fn fault(
+    inject: Option<&(&'static Fault, String)>,
+) -> anyhow::Result<Option<(&'static Fault, String)>> {
+    let Some((fault, name)) = inject else { return Ok(None) };
+    Ok(Some((*fault, selection::select_one(name, &catalogue::infos())?.id())))
 }
 
 /// Axes that every kernel has and none declares: the ranks.

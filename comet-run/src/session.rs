@@ -208,7 +208,7 @@ mod tests {
     use crate::prepare;
     use std::cell::RefCell;
 
-    use comet_core::kernel::Profile;
+    use comet_core::kernel::{FAULTS, Profile};
     use comet_core::topology::Topology;
     use comet_sim::{RunConfig, Sim, machine};
 
@@ -225,7 +225,7 @@ mod tests {
             let plan = prepare::plan(&[echo], &[], Profile::Quick, t.topology());
             let mut settings = Settings { cap_bytes, ..Settings::of(Profile::Quick) };
             (settings.repetitions, settings.samples) = (Some(1), Some(1));
-            settings.corrupt = corrupt.map(str::to_owned);
+            settings.fault = corrupt.map(|id| (&FAULTS[0], id.to_owned()));
             let session = Session {
                 cases: plan.expect("the defaults are in order").remove(0).cases,
                 settings,

@@ -28,6 +28,31 @@ fn a_check_that_sees_spoiled_data_fails() {
 }
 
 #[test]
+fn every_injected_fault_is_noticed_over_each_transport() {
+    let folder = Folder::new();
+    let refusal = folder.run("echo --inject none:echo").code(2).stderr;
+    let names = refusal.split_once("(faults are ").and_then(|(_, list)| list.split_once(')'));
+    let (names, _) = names.expect("a refusal lists the faults");
+    for fault in names.split(", ") {
+        let (kernel, what) = match fault {
+            "swapped" => ("imb/alltoall", "byte 0 of 64 of "),
+            "doubled" => ("imb-ext/accumulate", "the sum"),
+            "barrier" => {
+                ("imb/allreduce", "the rounds in which a rank left the barrier before a sample")
+            }
+            "lost" => ("comet/echo", "found none from the expected rank"),
+            _ => ("comet/echo", "of 64 of the "),
+        };
+        for transport in ["shm", "sim"] {
+            let counts = "--samples 6 --repetitions 2 --sync barrier --format jsonl --out none";
+            let line = format!("{kernel} -n 4 -s 64 -t {transport} {counts}");
+            folder.run(&line).success();
+            folder.run(&format!("{line} --inject {fault}:{kernel}")).code(3).prints(what);
+        }
+    }
+}
+
+#[test]
 fn what_these_ranks_do_not_admit_is_skipped_with_the_reason() {
     let folder = Folder::new();
     let output = folder.run("check contention -n 2").success();

@@ -49,7 +49,7 @@ impl Operation {
     }
 
     fn samples<T: Transport>(self, t: &T) -> Result<Vec<Sample>> {
-        let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), false);
+        let mut cx = Context::new(t, info("comet/reduction"), PACE, Method::default(), None);
         cx.time(0, |t| self.run(t))?;
         Ok(cx.into_samples().remove(0))
     }

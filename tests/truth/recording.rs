@@ -33,7 +33,7 @@ pub(crate) fn round(bench: &Bench, rank: Rank, case: &Case, pace: Pace) -> Vec<S
     record(bench, rank, |t| {
         t.blocked_broadcast(0, &mut vec![0; driver::decision_bytes(case.info.axes.len())])?;
         t.barrier()?;
-        let mut cx = Context::new(t, case.info, pace, Method::default(), false);
+        let mut cx = Context::new(t, case.info, pace, Method::default(), None);
         if !contention::serve(t, case)? {
             let of_matrix = [comet_matrix::kernels(), comet_matrix::wished()];
             let suites = [&of_matrix, &comet_kernels::suites()[..]].concat();

@@ -231,7 +231,7 @@ pub fn compare_with(
     seeds: Seeds,
     output: &mut [u8],
 ) -> Result<(), KernelError> {
-    let mut check = Checker::new(seeds.n_runs, false);
+    let mut check = Checker::new(seeds.n_runs, None);
     check.after(1, |check| compare(call, at, output, check));
     check.result()
 }

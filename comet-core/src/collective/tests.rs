@@ -133,7 +133,7 @@ fn check(calls: &[Collective]) -> usize {
     let check = |algorithm: &Algorithm| {
         let mut after = carried_out(algorithm, calls, &data);
         for (rank, [_, output]) in after.iter_mut().enumerate() {
-            let mut check = Checker::new(SEEDS.n_runs, false);
+            let mut check = Checker::new(SEEDS.n_runs, None);
             data::compare(&calls[rank], (rank, n), output, &mut check);
             let (name, call) = (algorithm.name, &calls[rank]);
             check.result().unwrap_or_else(|error| panic!("{name} of {n}, {call:?}: {error}"));

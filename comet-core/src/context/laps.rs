@@ -100,7 +100,7 @@ mod tests {
             let pace = Pace { n_discarded: 1, ..Pace::new(repetitions, 4, 2) };
             local::run(1, |t| {
                 let method = Method { definition: wanted, ..Method::default() };
-                let mut cx = Context::new(t, &INFO, pace, method, false);
+                let mut cx = Context::new(t, &INFO, pace, method, None);
                 cx.time_repeated_together(1, &mut Parted).expect("no rank fails");
                 let own = wanted.unwrap_or(Definition::CallMean);
                 assert_eq!(cx.definition(1), own);

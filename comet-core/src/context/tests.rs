@@ -42,7 +42,7 @@ fn check(info: &'static KernelInfo, sync: StartSync, n_barriers: u32, expected: 
     let logs = local::run(3, |inner| {
         let t = Twisted { inner: Cow::Borrowed(inner), twist: Log::default() };
         let method = Method { n_barriers, ..Method::default() };
-        let mut cx = Context::new(&t, info, pace, method, false);
+        let mut cx = Context::new(&t, info, pace, method, None);
         cx.have_all_repeat();
         let run = |t: &Twisted<'_, Log>| {
             t.twist.0.borrow_mut().push('o');

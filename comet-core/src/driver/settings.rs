@@ -9,7 +9,7 @@ use crate::collective::Graph;
 use crate::conformance::Broken;
 use crate::definition::Definition;
 use crate::file::Folder;
-use crate::kernel::{Buffers, Cast, KernelInfo, MAX_SERIES, Profile, World};
+use crate::kernel::{Buffers, Cast, Fault, KernelInfo, MAX_SERIES, Profile, World};
 use crate::layout::Layouts;
 use crate::sync::{Skew, StartSync};
 use crate::topology::Topology;
@@ -79,8 +79,8 @@ pub struct Settings {
     pub layouts: Vec<Arc<Layouts>>,
     /// Memory limit of a case on one rank, in bytes; larger cases are skipped.
     pub cap_bytes: u64,
-    /// Id of a kernel whose checked data is to be spoiled, to show that its check works.
-    pub corrupt: Option<String>,
+    /// A fault of the kernel of this id, to show that its checks notice it.
+    pub fault: Option<(&'static Fault, String)>,
 }
 
 /// Slices of a result, each of which is one visit of a case.
@@ -156,7 +156,7 @@ impl Settings {
             broken: Broken::default(),
             layouts: Vec::new(),
             cap_bytes: u64::MAX,
-            corrupt: None,
+            fault: None,
         }
     }
 

@@ -148,9 +148,10 @@ impl<'a, T: Transport> Stage<'a, T> {
         if let Some(refusal) = self.laid.as_ref().and_then(|laid| laid.refusal.as_ref()) {
             return Ok(Err((Failure::Skipped, refusal.clone())));
         }
-        let corrupt = self.settings.corrupt.as_ref().is_some_and(|id| *id == kernel.info().id());
+        let of_kernel = |fault: &&(_, String)| fault.1 == kernel.info().id();
+        let fault = self.settings.fault.as_ref().filter(of_kernel).map(|(fault, _)| *fault);
         let (pace, method) = (pace.map(|(pace, _)| pace), self.method(kernel));
-        let step = Step { kernel, case, pace, method, corrupt };
+        let step = Step { kernel, case, pace, method, fault };
         let n_threads = case.n_threads();
         let report = if n_threads > 1 {
             step.in_lanes(part, n_threads)?

@@ -4,7 +4,7 @@ use super::settings::Pace;
 use super::stage::{Report, Taken, report_of};
 use crate::context::{Context, Method};
 use crate::error::{KernelError, Result};
-use crate::kernel::{Case, Kernel};
+use crate::kernel::{Case, Fault, Kernel};
 use crate::transport::Transport;
 
 /// One step, as all threads of a rank do it.
@@ -14,15 +14,15 @@ pub(super) struct Step<'b, T: Transport> {
     /// The pace of a measurement; `None` for a check.
     pub(super) pace: Option<Pace>,
     pub(super) method: Method<'b>,
-    /// True if the kernel's check is to fail.
-    pub(super) corrupt: bool,
+    /// The fault that the kernel's checks are to notice.
+    pub(super) fault: Option<&'static Fault>,
 }
 
 impl<T: Transport> Step<'_, T> {
     /// The view of the kernel over `t`.
     pub(super) fn context<'c>(&'c self, t: &'c T) -> Context<'c, T> {
         let pace = self.pace.unwrap_or_else(|| Pace::new(1, 0, 0));
-        Context::new(t, self.kernel.info(), pace, self.method, self.corrupt)
+        Context::new(t, self.kernel.info(), pace, self.method, self.fault)
     }
 
     /// Does the step, and returns the samples.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::{DriverError, LoopLimits, Pace, Rules, Settings, conductor};
 use crate::error::{TransportError, TransportErrorKind};
 use crate::event::{Failure, Measurement, SeriesResult, Stop};
-use crate::kernel::{Arrangement, Case, LENGTH_BYTES, MAX_SERIES, Profile, refusal};
+use crate::kernel::{Arrangement, Case, FAULTS, LENGTH_BYTES, MAX_SERIES, Profile, refusal};
 use crate::sync::StartSync;
 use crate::transport::Rank;
 use comet_stats::Summary;
@@ -289,7 +289,7 @@ fn earlier_results_complete_a_case_on_every_rank() {
 
 #[test]
 fn a_corrupted_kernel_alone_fails_its_check() {
-    let settings = Settings { corrupt: Some("fake/second".into()), ..brief() };
+    let settings = Settings { fault: Some((&FAULTS[0], "fake/second".into())), ..brief() };
     let fakes = [Fake::good(&FIRST), Fake::good(&SECOND), Fake::good(&SINGLE)];
     let outcome = drive(2, &fakes, &settings);
     assert_eq!(counts(&outcome.end()), [2, 1, 0, 0]);

@@ -376,7 +376,7 @@ mod tests {
             ] {
                 let make = || Ok(Counted::default());
                 let mut others = Others::of((buffers, 1 << 19), 3, has_caches, make).unwrap();
-                let mut check = Checker::new(3, false);
+                let mut check = Checker::new(3, None);
                 Operation::<local::Local>::fill(&mut others, check.seeds());
                 others.begin(t).unwrap();
                 (0..3).try_for_each(|_| others.run(t)).unwrap();
@@ -385,7 +385,7 @@ mod tests {
                 assert_eq!(verified.unwrap().parts.len() as u64, N_VERIFIED);
                 others.check(&mut check);
                 for (part, n_runs) in others.parts.iter_mut().zip(expected) {
-                    part.check(&mut Checker::new(n_runs, false));
+                    part.check(&mut Checker::new(n_runs, None));
                 }
             }
         });

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::fault::Spoil;
 use crate::error::KernelError;
 use crate::layout::Blocks;
 use crate::pattern;
@@ -30,16 +31,17 @@ pub struct Checker {
     seeds: Seeds,
     /// Runs of the operation since its buffers were filled.
     n_runs: u64,
-    corrupt: bool,
+    /// Change of the data before each check.
+    spoil: Option<Spoil>,
     /// The blocks of messages, if they have a layout.
     blocks: Option<Blocks>,
     found: Option<KernelError>,
 }
 
 impl Checker {
-    /// Checks after `n_runs` runs; with `corrupt`, each check spoils its data first.
-    pub(crate) fn new(n_runs: u64, corrupt: bool) -> Self {
-        Self { seeds: Seeds { n_runs, lane: 0 }, n_runs, corrupt, blocks: None, found: None }
+    /// Checks after `n_runs` runs; each check spoils its data first, if it is to.
+    pub(crate) fn new(n_runs: u64, spoil: Option<Spoil>) -> Self {
+        Self { seeds: Seeds { n_runs, lane: 0 }, n_runs, spoil, blocks: None, found: None }
     }
 
     /// The same in the lane of this number.
@@ -92,10 +94,8 @@ impl Checker {
 
     /// Checks that `message` is the pattern `seed`, in the gaps of a layout too: that of a rank that sends.
     pub fn whole(&mut self, message: &mut [u8], seed: u64, what: impl Display) {
-        if self.corrupt
-            && let Some(byte) = message.last_mut()
-        {
-            *byte ^= 1;
+        if let Some(spoil) = self.spoil {
+            spoil.bytes(message);
         }
         self.note(pattern::check(message, seed, what));
     }
@@ -136,10 +136,8 @@ impl Checker {
 
     /// Checks that `bytes` are `expected`, as many; `what` names them in the error.
     pub fn bytes(&mut self, bytes: &mut [u8], expected: &[u8], what: &str) {
-        if self.corrupt
-            && let Some(byte) = bytes.last_mut()
-        {
-            *byte ^= 1;
+        if let Some(spoil) = self.spoil {
+            spoil.bytes(bytes);
         }
         let differs = |(_, (found, wanted)): &(usize, (&u8, &u8))| found != wanted;
         let mut pairs = bytes.iter().zip(expected).enumerate();
@@ -151,7 +149,7 @@ impl Checker {
     }
 
     /// Checks that `values` are `expected`, to the last bit; `what` names them in the error.
-    /// The last of the values that the operation `wrote` is the one that is spoiled on purpose.
+    /// The last of the values that the operation `wrote` is the one that a wrong bit spoils on purpose.
     pub fn values(
         &mut self,
         values: &mut [f64],
@@ -159,10 +157,8 @@ impl Checker {
         wrote: impl Fn(usize) -> bool,
         what: &str,
     ) {
-        if self.corrupt && !values.is_empty() {
-            let last = values.len() - 1;
-            let index = (0..=last).rev().find(|index| wrote(*index)).unwrap_or(last);
-            values[index] += 1.0;
+        if let Some(spoil) = self.spoil {
+            spoil.values(values, wrote);
         }
         let differs =
             |(index, value): &(usize, &f64)| value.to_bits() != expected(*index).to_bits();
@@ -207,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_spoiled_value_is_the_last_that_the_operation_wrote() {
-        let mut checker = Checker::new(1, true);
+        let mut checker = Checker::new(1, Some(Spoil::Bit));
         checker.values(&mut [1.0, 2.0, 3.0], |index| [1.0, 2.0, 3.0][index], |i| i == 1, "x");
         let text = checker.result().unwrap_err().to_string();
         assert_eq!(text, "element 1 of 3 of x: expected 2, found 3");
@@ -218,7 +214,7 @@ mod tests {
         let layouts = Arc::new(Layouts::both("vector:2:4".parse().unwrap()));
         let blocks = layouts.of(8, Element::U8);
         let result = |spoil: Option<usize>, length: usize| {
-            let mut checker = Checker::new(1, false).of_blocks(Some(&blocks));
+            let mut checker = Checker::new(1, None).of_blocks(Some(&blocks));
             let mut message = blocks.arrived(7)[..length].to_vec();
             spoil.into_iter().for_each(|index| message[index] ^= 1);
             checker.message(&mut message, 7, "it");
@@ -232,7 +228,7 @@ mod tests {
         // Those of another length have no gaps, and what a rank sends is as it was filled.
         assert!(result(None, 13).unwrap_err().starts_with("byte 2 of 13 of it: "));
         assert_eq!(result(None, 2), Ok(()));
-        let mut checker = Checker::new(1, false).of_blocks(Some(&blocks));
+        let mut checker = Checker::new(1, None).of_blocks(Some(&blocks));
         let mut message = [0; 14];
         pattern::fill(&mut message, 7);
         checker.whole(&mut message, 7, "it");
@@ -241,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_first_mismatch_is_kept() {
-        let mut checker = Checker::new(1, false);
+        let mut checker = Checker::new(1, None);
         checker.length(None, 8, "the first");
         checker.message(&mut [0], 7, "the second");
         let text = checker.result().unwrap_err().to_string();

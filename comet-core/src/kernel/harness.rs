@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::{
-    AxisKind, AxisUse, Buffers, Case, Class, HEADINGS, History, Kernel, KernelInfo, MAX_AXES,
-    Profile, Rate, Section, World,
+    AxisKind, AxisUse, Buffers, Case, Class, FAULTS, HEADINGS, History, Kernel, KernelInfo,
+    MAX_AXES, Profile, Rate, Section, World,
 };
 use crate::context::{Context, Method};
 use crate::driver::Pace;
@@ -56,7 +56,7 @@ fn method<'a>() -> Method<'a> {
 
 /// A context for one run of a kernel on `t`; `corrupt` spoils what the kernel checks.
 pub fn context<'a>(t: &'a Local, info: &'static KernelInfo, corrupt: bool) -> Context<'a, Local> {
-    Context::new(t, info, PACE, method(), corrupt)
+    Context::new(t, info, PACE, method(), corrupt.then_some(&FAULTS[0]))
 }
 
 /// The cases of the kernel `info` that the ranks of `topology` admit, of the product of the values
@@ -129,7 +129,7 @@ impl Trial {
 
     fn context<'a>(&self, t: &'a Local, corrupt: bool) -> Context<'a, Local> {
         let method = Method { buffers: self.buffers, n_barriers: 2, ..method() };
-        Context::new(t, self.case.info, PACE, method, corrupt)
+        Context::new(t, self.case.info, PACE, method, corrupt.then_some(&FAULTS[0]))
     }
 
     /// Numbers of samples that this rank took of each series.

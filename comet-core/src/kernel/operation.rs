@@ -5,6 +5,7 @@ use super::Kernel;
 use super::buffers::{Buffers, Others, Touch};
 use super::case::{Case, Derived, History};
 use super::check::{Checker, Seeds};
+use super::fault::Repeating;
 use super::info::{Class, KernelInfo};
 use super::world::World;
 use crate::context::{Context, Laps, Repeated};
@@ -309,7 +310,10 @@ fn verify<T: Transport>(
     check: &mut Checker,
 ) -> Result<()> {
     let t = cx.transport();
-    let verified = part.verify(t, check);
+    let verified = match cx.n_times() {
+        None => part.verify(t, check),
+        Some(n_times) => Repeating { part: &mut part, n_times }.verify(t, check),
+    };
     close_after(verified, t, part)
 }
 
@@ -401,6 +405,22 @@ impl<T: Transport, P: Operation<T>> Repeated<T> for OfPart<'_, P> {
     }
 }
 
+/// Repeats `part` as its `duty` is.
+#[inline]
+fn repeat<T: Transport>(
+    cx: &mut Context<'_, T>,
+    series: usize,
+    duty: Duty,
+    part: &mut impl Operation<T>,
+) -> Result<()> {
+    match duty {
+        Duty::Times => cx.time_repeated(series, &mut OfPart(part)),
+        Duty::Follows => cx.follow_repeated(series, &mut OfPart(part)),
+        Duty::Together => cx.time_repeated_together(series, &mut OfPart(part)),
+        Duty::Serves => part.run(cx.transport()),
+    }
+}
+
 /// Times one part, and checks what its last run delivered; the mismatch is the inner error.
 fn measure<T: Transport>(
     cx: &mut Context<'_, T>,
@@ -413,11 +433,9 @@ fn measure<T: Transport>(
     let mut check = cx.checker(n_runs);
     part.fill(check.seeds());
     let begun = part.begin(t);
-    let run = begun.and_then(|()| match duty {
-        Duty::Times => cx.time_repeated(series, &mut OfPart(&mut part)),
-        Duty::Follows => cx.follow_repeated(series, &mut OfPart(&mut part)),
-        Duty::Together => cx.time_repeated_together(series, &mut OfPart(&mut part)),
-        Duty::Serves => part.run(t),
+    let run = begun.and_then(|()| match cx.n_times() {
+        None => repeat(cx, series, duty, &mut part),
+        Some(n_times) => repeat(cx, series, duty, &mut Repeating { part: &mut part, n_times }),
     });
     let ended = run.and_then(|()| part.end(t));
     if ended.is_ok() {

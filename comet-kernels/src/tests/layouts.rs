@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use comet_core::driver::{self, Settings};
 use comet_core::event::{Event, Listener};
-use comet_core::kernel::{Arrangement, Case, ELEMENT, KernelInfo, LENGTH_BYTES, Profile, WINDOW};
+use comet_core::kernel::{
+    Arrangement, Case, ELEMENT, FAULTS, KernelInfo, LENGTH_BYTES, Profile, WINDOW,
+};
 use comet_core::layout::{DATA_BYTES, EXTENT_BYTES, Layout, Layouts, N_PIECES};
 use comet_core::local::{self, Corrupt};
 use comet_core::topology::Topology;
@@ -97,7 +99,7 @@ fn heard_of(
         repetitions: Some(3),
         samples: Some(2),
         layouts,
-        corrupt: corrupt.map(str::to_owned),
+        fault: corrupt.map(|id| (&FAULTS[0], id.to_owned())),
         ..Settings::of(Profile::Quick)
     };
     let n_layouts = settings.layouts.len();

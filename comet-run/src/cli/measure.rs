@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use comet_core::driver::{LoopLimits, Multiples, Rules, StopRule};
-use comet_core::kernel::Profile;
+use comet_core::kernel::{Fault, Profile};
 use comet_core::topology::RankGrid;
 use comet_report::format::{FORMATS, Format};
 use comet_report::health::FACTOR;
@@ -41,9 +41,9 @@ pub(crate) struct RunArgs {
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Corrupt the data that the check of a kernel sees, to test the check
-    #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
-    pub(crate) inject: Option<String>,
+    /// Inject a fault into a kernel, to test its check
+    #[arg(long, value_name = "FAULT:KERNEL", hide = true, value_parser = parse_injection)]
+    pub(crate) inject: Option<(&'static Fault, String)>,
     /// Exit with 0 where limits leave out all lengths, as the programs do whose command lines are
     /// translated
     #[arg(long, hide = true)]
@@ -59,9 +59,9 @@ pub(crate) struct CheckArgs {
     pub(crate) world: WorldArgs,
     #[command(flatten)]
     pub(crate) storage: StorageArgs,
-    /// Corrupt the data that the check of a kernel sees, to test the check
-    #[arg(long, value_name = "corrupt:KERNEL", hide = true, value_parser = parse_injection)]
-    pub(crate) inject: Option<String>,
+    /// Inject a fault into a kernel, to test its check
+    #[arg(long, value_name = "FAULT:KERNEL", hide = true, value_parser = parse_injection)]
+    pub(crate) inject: Option<(&'static Fault, String)>,
 }
 
 /// Ranks and the place where they run.

@@ -7,6 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use comet_core::driver::{LoopLimits, Multiples};
+use comet_core::kernel::{FAULTS, Fault};
 use comet_core::sweep;
 
 /// Dimensions of a processor mesh, as in `2x4`.
@@ -237,10 +238,16 @@ fn parse_cpus(item: &str) -> Option<Vec<usize>> {
     (first <= last && last < 1 << 16).then(|| (first..=last).collect())
 }
 
-/// Reads `corrupt:KERNEL`.
-pub(crate) fn parse_injection(text: &str) -> Result<String, String> {
-    let kernel = text.strip_prefix("corrupt:").filter(|kernel| !kernel.is_empty());
-    kernel.map(str::to_owned).ok_or_else(|| "write corrupt:KERNEL, as in corrupt:echo".into())
+/// Reads `FAULT:KERNEL`.
+pub(crate) fn parse_injection(text: &str) -> Result<(&'static Fault, String), String> {
+    let (name, kernel) = text.split_once(':').unwrap_or((text, ""));
+    match Fault::named(name).filter(|_| !kernel.is_empty()) {
+        Some(fault) => Ok((fault, kernel.to_owned())),
+        None => {
+            let names = FAULTS.each_ref().map(|fault| fault.name).join(", ");
+            Err(format!("write FAULT:KERNEL, as in corrupt:echo (faults are {names})"))
+        }
+    }
 }
 
 /// A factor that a healthy part may be slower by.

@@ -29,7 +29,7 @@ pub(crate) fn check(args: &CheckArgs, launcher: Option<&Launcher>) -> anyhow::Re
     let (world, backend) = (&args.world, backend::find(&args.world, launcher)?);
     let mut settings = Settings::of(Profile::Quick);
     (settings.repetitions, settings.samples) = (Some(1), Some(1));
-    settings.corrupt = prepare::corrupt(args.inject.as_deref())?;
+    settings.fault = prepare::fault(args.inject.as_ref())?;
     settings.files = args.storage.folder();
     let Joined { job, prepared, .. } = execute::join(backend, world, launcher, |origin| {
         let world = &with_enough_ranks(world, origin);

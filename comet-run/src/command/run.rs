@@ -91,11 +91,11 @@ impl Task<'_> {
 
     fn planned(&self, origin: &Origin) -> anyhow::Result<Planned> {
         let Self { args, .. } = self;
-        let corrupt = prepare::corrupt(args.inject.as_deref())?;
+        let fault = prepare::fault(args.inject.as_ref())?;
         let prepared = prepare::prepare(&args.plan, origin)?;
         let settings = prepare::settings(&args.plan, origin);
         let seed = args.plan.world.seed.unwrap_or(settings.seed);
-        let settings = Settings { corrupt, seed, ..settings };
+        let settings = Settings { fault, seed, ..settings };
         Launches::of(&args.plan, &settings, origin)?;
         Ok(Planned { prepared, settings })
     }
@@ -403,7 +403,10 @@ impl Runs<'_> {
             ("off_cache_bytes", json!(settings.buffers.cache_bytes())),
             ("pause_ns", json!(Some(settings.pause_ns).filter(|ns| *ns > 0))),
             ("refine", json!(settings.refine.map(refine::Rule::name))),
-            ("corrupt", json!(settings.corrupt)),
+            (
+                "fault",
+                json!(settings.fault.as_ref().map(|(fault, id)| format!("{}:{id}", fault.name))),
+            ),
         ];
         entries.map(|(name, value)| (name.to_owned(), value)).into()
     }

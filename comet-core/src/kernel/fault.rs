@@ -1,0 +1,135 @@
+//! Faults that are injected into one kernel, to show that its checks notice them.
+//!
+//! ```text
+//!   what a check sees   spoiled, as if an operation had delivered it so
+//!   an operation        left out, or carried out twice, on all ranks alike
+//! ```
+//!
+//! No timed loop has a branch for them: a check is outside of the clock, and operations that are left out or
+//! done twice are those of a part around another, whose loop is compiled apart.
+
+use super::check::{Checker, Seeds};
+use super::operation::Operation;
+use crate::context::Laps;
+use crate::error::Result;
+use crate::transport::Transport;
+
+/// A fault of one kernel.
+#[derive(Debug)]
+pub struct Fault {
+    /// Name on the command line.
+    pub name: &'static str,
+    effect: Effect,
+}
+
+#[derive(Debug)]
+enum Effect {
+    /// Data is spoiled where this is true of the number of the latest operation, from 1 on, among so many.
+    Spoils(Spoil, fn(u64, u64) -> bool),
+    /// Each operation is carried out so many times.
+    Repeats(u32),
+}
+
+/// Every fault.
+pub static FAULTS: [Fault; 6] = [
+    Fault { name: "corrupt", effect: Effect::Spoils(Spoil::Bit, |_, _| true) },
+    Fault { name: "late", effect: Effect::Spoils(Spoil::Bit, |number, _| number > 1) },
+    Fault { name: "swapped", effect: Effect::Spoils(Spoil::Halves, |_, _| true) },
+    Fault { name: "stale", effect: Effect::Spoils(Spoil::Before, |_, _| true) },
+    Fault { name: "lost", effect: Effect::Repeats(0) },
+    Fault { name: "doubled", effect: Effect::Repeats(2) },
+];
+
+impl Fault {
+    /// The fault of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FAULTS.iter().find(|fault| fault.name == name)
+    }
+
+    /// Change of the data that operation number `number` of so many delivered.
+    pub(crate) fn spoil(&self, number: u64, n_all: u64) -> Option<Spoil> {
+        match self.effect {
+            Effect::Spoils(spoil, acts) if acts(number, n_all) => Some(spoil),
+            _ => None,
+        }
+    }
+
+    /// Times that each operation is carried out, where it is another number than one.
+    pub(crate) fn n_times(&self) -> Option<u32> {
+        if let Effect::Repeats(n) = self.effect { Some(n) } else { None }
+    }
+}
+
+/// A change of data that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spoil {
+    /// One bit is another.
+    Bit,
+    /// Its two halves are swapped, as are blocks that went to the place of another.
+    Halves,
+    /// It is what was there before, as [`spoil`](crate::pattern::spoil) leaves it.
+    Before,
+}
+
+impl Spoil {
+    /// Changes `bytes`.
+    pub(super) fn bytes(self, bytes: &mut [u8]) {
+        match self {
+            Self::Bit => bytes.last_mut().into_iter().for_each(|byte| *byte ^= 1),
+            Self::Halves => bytes.rotate_left(bytes.len() / 2),
+            Self::Before => bytes.iter_mut().for_each(|byte| *byte = !*byte),
+        }
+    }
+
+    /// Changes `values`: the last that the operation `wrote`, or all.
+    pub(super) fn values(self, values: &mut [f64], wrote: impl Fn(usize) -> bool) {
+        let Some(last) = values.len().checked_sub(1) else { return };
+        match self {
+            Self::Bit => {
+                values[(0..=last).rev().find(|index| wrote(*index)).unwrap_or(last)] += 1.0
+            }
+            Self::Halves => values.rotate_left(values.len() / 2),
+            Self::Before => values.iter_mut().for_each(|value| *value = -1.0 - *value),
+        }
+    }
+}
+
+/// A part each of whose operations is carried out another number of times than once.
+pub(super) struct Repeating<'p, T> {
+    pub(super) part: &'p mut dyn Operation<T>,
+    pub(super) n_times: u32,
+}
+
+impl<T: Transport> Operation<T> for Repeating<'_, T> {
+    fn fill(&mut self, seeds: Seeds) {
+        self.part.fill(seeds);
+    }
+
+    fn run(&mut self, t: &T) -> Result<()> {
+        (0..self.n_times).try_for_each(|_| self.part.run(t))
+    }
+
+    fn run_in_laps(&mut self, t: &T, laps: &mut Laps) -> Result<()> {
+        (0..self.n_times).try_for_each(|_| self.part.run_in_laps(t, laps))
+    }
+
+    fn clear(&mut self, t: &T) -> Result<()> {
+        self.part.clear(t)
+    }
+
+    fn conclude(&mut self, t: &T) -> Result<()> {
+        self.part.conclude(t)
+    }
+
+    fn check(&mut self, check: &mut Checker) {
+        self.part.check(check);
+    }
+
+    fn begin(&mut self, t: &T) -> Result<()> {
+        self.part.begin(t)
+    }
+
+    fn end(&mut self, t: &T) -> Result<()> {
+        self.part.end(t)
+    }
+}
