@@ -11,7 +11,7 @@ use crate::definition::Definition;
 use crate::driver::{Pace, Slowest};
 use crate::error::{Result, TransportError, TransportErrorKind};
 use crate::file::Folder;
-use crate::kernel::{Buffers, Cast, Checker, Fault, KernelInfo, Pairing, Side, World};
+use crate::kernel::{Buffers, Cast, Checker, Class, Fault, KernelInfo, Pairing, Side, World};
 use crate::layout::{Blocks, Packing, Way};
 use crate::sample::Sample;
 use crate::sync::{self, GlobalClock, Skew};
@@ -173,6 +173,11 @@ impl<'a, T: Transport> Context<'a, T> {
         }
     }
 
+    /// The same with ranks that meet by `meeting`.
+    pub(crate) fn with_meeting(self, meeting: &'a T) -> Self {
+        Self { meeting, ..self }
+    }
+
     /// The same with messages of these blocks over `transport`, which was made for them.
     pub(crate) fn with_layout(self, transport: &'a T, blocks: &'a Blocks) -> Self {
         Self { transport, blocks: Some(blocks), ..self }
@@ -272,7 +277,12 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Times that each operation is carried out by a fault, where it is another number than one.
     pub(crate) fn n_times(&self) -> Option<u32> {
-        self.fault.and_then(Fault::n_times)
+        self.fault.and_then(|fault| fault.n_times(self.info.class))
+    }
+
+    /// Kind of communication of the kernel.
+    pub(crate) fn class(&self) -> Class {
+        self.info.class
     }
 
     /// Runs of the operation of `series` in one measurement.
@@ -540,13 +550,12 @@ impl<'a, T: Transport> Context<'a, T> {
         self.transport.lane().iter().for_each(|lane| lane.meet());
         let n_barriers = if self.all_repeat { self.method.n_barriers } else { 0 };
         let of_start = if self.starts_together(series) { self.pace.sync.n_barriers() } else { 0 };
-        let barrier = |_| sync::barrier_of_threads(self.transport, T::barrier);
+        let barrier = |_| sync::barrier_of_threads(self.meeting, T::barrier);
         (of_start..n_barriers).try_for_each(barrier)
     }
 
     pub(crate) fn starts_together(&self, series: usize) -> bool {
-        self.info.timing_under(self.method.definition).starts_together()
-            && self.definition(series).starts_together()
+        self.info.starts_together(series, self.method.definition)
     }
 
     /// Has all ranks begin at once, where the definition wants it; says when they were to begin, on the shared

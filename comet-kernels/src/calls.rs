@@ -7,9 +7,9 @@ use comet_core::collective::{Collective, Element, Kind, Operator, Parts, Prepare
 use comet_core::kernel::ELEMENT;
 use comet_core::kernel::prelude::*;
 use comet_core::layout::Packing;
+use comet_core::sync::late::LINGER_VECTOR_LENGTH;
 use comet_core::words::count;
 
-use crate::comet::barrier;
 use crate::guarded::Guarded;
 use crate::packed::PackedCalls;
 use crate::rates;
@@ -268,7 +268,7 @@ pub(crate) fn bytes_per_rank(spec: &Spec, case: &Case, world: &World<'_>) -> u64
     let (one, all) = (length, length.saturating_mul(n_ranks));
     let of_buffers = match spec.kind {
         // What a rank lingers with before it enters, when the call is proved.
-        Kind::Barrier => 16 * barrier::LINGER_VECTOR_LENGTH as u64,
+        Kind::Barrier => 16 * LINGER_VECTOR_LENGTH as u64,
         Kind::Broadcast => one,
         Kind::Reduce | Kind::Allreduce | Kind::Scan | Kind::Exscan => one.saturating_mul(2),
         Kind::ReduceScatter if spec.is_shared => one.saturating_mul(2),

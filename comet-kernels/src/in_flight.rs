@@ -5,9 +5,9 @@ use comet_core::busy::Busy;
 use comet_core::collective::{Kind, Prepared, share};
 use comet_core::kernel::prelude::*;
 use comet_core::layout::Packing;
+use comet_core::sync::late;
 
 use crate::calls::{self, Calls, Part, Spec};
-use crate::comet::barrier;
 use crate::overlap::WORK_US;
 
 /// Calls that test an operation in flight, each behind an equal piece of the work.
@@ -252,7 +252,7 @@ impl<T: Transport, C: Calls<T>> Operation<T> for Flight<C> {
             return Ok(());
         }
         match self.after {
-            Some(after) => barrier::prove(t, after, check, || self.run(t)),
+            Some(after) => late::prove(t, after, check, "the barrier", || self.run(t)),
             None => {
                 self.calls.prove(t, check, |t, call, buffers| fly(t, call, buffers, None, |_| ()))
             }

@@ -42,15 +42,13 @@ const RULES: &[[&str; 3]] = &[
     ],
     // A workspace lint denies unsafe code wherever no attribute admits it.
     ["", "expect(unsafe_code allow(unsafe_code", "comet-shm/ comet-mpi/ comet-sim/src/fiber/"],
-    // Transports and the driver read clocks; the barrier's check asks who left before whom, and one kernel
-    // measures a reading.
+    // Transports and the driver read clocks, and one kernel measures a reading.
     [
         "",
         "now_ns(",
         "comet-core/src/conformance/ comet-core/src/context.rs comet-core/src/context/laps.rs \
          comet-core/src/driver/ comet-core/src/local.rs comet-core/src/sync/ comet-core/src/transport/ \
-         comet-kernels/src/comet/barrier.rs comet-kernels/src/skampi/local.rs comet-mpi/ comet-shm/ \
-         comet-sim/ tests/truth/",
+         comet-kernels/src/skampi/local.rs comet-mpi/ comet-shm/ comet-sim/ tests/truth/",
     ],
     [
         "",

@@ -279,7 +279,8 @@ impl<T: Transport> Conductor<'_, T> {
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
         let period_ns = self.settings.rules.period_ns(&pace, case.info, &point.probe);
-        let pace = Pace { period_ns, ..pace };
+        // Values of other starts, which no longer count, were of another barrier.
+        let pace = Pace { period_ns, proves_barrier: point.n_counted == 0, ..pace };
         let start_ns = self.stage.t.now_ns();
         let sample_ns = point.probe.sample_ns;
         let expected_ns = |step| point.probe.round_ns(step);
@@ -310,7 +311,8 @@ impl<T: Transport> Conductor<'_, T> {
         while n_left > 0 && (n_steps == 0 || !self.is_interrupted()) {
             // The step is part of the number, since the skew is drawn from it.
             let slice = pace.slice | n_steps << 16;
-            let step = Pace { n_samples: n_left.min(most), slice, ..pace };
+            let proves_barrier = pace.proves_barrier && n_steps == 0;
+            let step = Pace { n_samples: n_left.min(most), slice, proves_barrier, ..pace };
             join(&mut all, self.order(case, Some((step, expected_ns(step))))?);
             n_left -= step.n_samples;
             n_steps += 1;

@@ -215,6 +215,8 @@ pub struct Pace {
     pub skew_ns: u64,
     /// Number of the slice among those of its case: slices are skewed differently.
     pub slice: u32,
+    /// True if the ranks prove the barrier at which they meet before they take samples.
+    pub proves_barrier: bool,
 }
 
 impl Pace {
@@ -236,6 +238,7 @@ impl Pace {
             period_ns: 0,
             skew_ns: 0,
             slice: 0,
+            proves_barrier: false,
         }
     }
 }

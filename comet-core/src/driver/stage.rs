@@ -9,14 +9,15 @@ use super::step::Step;
 use super::{Pace, Settings, clock};
 use crate::collective;
 use crate::context::{Context, Method};
+use crate::definition::Definition;
 use crate::error::{KernelError, Result};
 use crate::event::{Failure, RunEnd};
 use crate::file::Folder;
-use crate::kernel::{Arrangement, Buffers, Case, Kernel, World};
+use crate::kernel::{Arrangement, Buffers, Case, Checker, Class, Fault, Kernel, KernelInfo, World};
 use crate::layout::{Blocks, Way};
 use crate::sample::Sample;
-use crate::sync::{ClockOffset, GlobalClock, StartSync};
-use crate::transport::{Transport, Usage};
+use crate::sync::{ClockOffset, GlobalClock, StartSync, late};
+use crate::transport::{Tag, Transport, Usage};
 
 /// Time to make and to check one byte of test data, in nanoseconds, at most.
 const NS_PER_BYTE: u64 = 10;
@@ -41,6 +42,8 @@ pub(super) struct Stage<'a, T: Transport> {
     parts: Vec<(Arrangement, Option<T>)>,
     /// The transport of the layout of the latest case, if it has one.
     laid: Option<Laid<T>>,
+    /// That of this rank alone, whose barriers hold nobody, where a fault has ranks meet there.
+    alone: Option<T>,
 }
 
 /// The transport of the layout of the messages of one length.
@@ -73,15 +76,31 @@ impl<'a, T: Transport> Stage<'a, T> {
     /// The kernels over `t`, before [`set_up`](Self::set_up).
     pub(super) fn new(t: &'a T, kernels: &'a [&'a dyn Kernel<T>], settings: &'a Settings) -> Self {
         let (clock, buffers, files) = (None, settings.buffers, None);
-        let (parts, laid) = (Vec::new(), None);
+        let (parts, laid, alone) = (Vec::new(), None, None);
         let (rounds_per_ms, slowest) = (OnceLock::new(), Slowest::default());
-        Self { t, kernels, settings, clock, buffers, files, rounds_per_ms, slowest, parts, laid }
+        Self {
+            t,
+            kernels,
+            settings,
+            clock,
+            buffers,
+            files,
+            rounds_per_ms,
+            slowest,
+            parts,
+            laid,
+            alone,
+        }
     }
 
     /// Sets up all ranks before the first case: they agree on a clock, and on the start of windows.
     pub(super) fn set_up(&mut self) -> Result<Starts> {
         self.buffers = self.buffers.agree(self.t)?;
         self.files = self.settings.files.as_ref().map(|files| files.agree(self.t)).transpose()?;
+        if self.settings.fault.as_ref().is_some_and(|(fault, _)| fault.empties_barriers()) {
+            let own = u32::try_from(self.t.rank()).expect("ranks are 32 bits");
+            self.alone = self.t.split(Some(own), 0)?;
+        }
         let clock = self.t.clock();
         // The simulator's clock is common by its making, and comparing it costs much of 65536 ranks.
         if !(clock.is_virtual && clock.is_global) {
@@ -140,6 +159,15 @@ impl<'a, T: Transport> Stage<'a, T> {
         self.split(target.arrangement)?;
         let (kernel, case) = self.set(target, pace.map_or(0, |(_, expected_ns)| expected_ns));
         let case = self.lay_out(case)?;
+        let of_kernel = |fault: &&(_, String)| fault.1 == kernel.info().id();
+        let fault = self.settings.fault.as_ref().filter(of_kernel).map(|(fault, _)| *fault);
+        let alone = self.alone.as_ref().filter(|_| fault.is_some_and(Fault::empties_barriers));
+        let proved = match (self.part(target.arrangement), pace) {
+            (Some(part), Some((pace, _))) if pace.proves_barrier => {
+                self.prove_barrier(kernel.info(), pace, part, alone.unwrap_or(part))?
+            }
+            _ => Ok(()),
+        };
         // Rank 0 has heard of the step before from all ranks; in virtual time nothing of it lasts.
         if pace.is_some() || !self.t.clock().is_virtual {
             self.t.barrier()?;
@@ -148,19 +176,21 @@ impl<'a, T: Transport> Stage<'a, T> {
         if let Some(refusal) = self.laid.as_ref().and_then(|laid| laid.refusal.as_ref()) {
             return Ok(Err((Failure::Skipped, refusal.clone())));
         }
-        let of_kernel = |fault: &&(_, String)| fault.1 == kernel.info().id();
-        let fault = self.settings.fault.as_ref().filter(of_kernel).map(|(fault, _)| *fault);
         let (pace, method) = (pace.map(|(pace, _)| pace), self.method(kernel));
         let step = Step { kernel, case, pace, method, fault };
         let n_threads = case.n_threads();
         let report = if n_threads > 1 {
             step.in_lanes(part, n_threads)?
         } else {
-            let cx = step.context(part);
+            let cx = step.context(part).with_meeting(alone.unwrap_or(part));
             report_of(step.take(match &self.laid {
                 Some(laid) => laid.apply(cx, part),
                 None => cx,
             }))?
+        };
+        let report = match proved {
+            Ok(()) => report,
+            Err(error) => report_of(Err(error))?,
         };
         // Kernels number the ranks of their group.
         let place = match part.global_rank(0) {
@@ -169,6 +199,43 @@ impl<'a, T: Transport> Stage<'a, T> {
         };
         let on_shared_clock = |taken| self.on_shared_clock(taken);
         Ok(report.map(on_shared_clock).map_err(|(failure, message)| (failure, message + &place)))
+    }
+
+    /// Proves the barrier of `meeting` at which the ranks of `part` meet before samples of `info`, or within them;
+    /// windows are held against the clock instead.
+    ///
+    /// # Errors
+    /// If the transport fails; the inner one if a rank left the barrier before another had entered it.
+    fn prove_barrier(
+        &self,
+        info: &KernelInfo,
+        pace: Pace,
+        part: &T,
+        meeting: &T,
+    ) -> Result<std::result::Result<(), KernelError>> {
+        let wanted = self.settings.definition(info);
+        let starts = info.timed_series().any(|series| info.starts_together(series, wanted));
+        let has_within = info.timed_series().any(|series| {
+            let definition = info.definition_under(series, wanted);
+            matches!(definition, Definition::ClosedByBarrier | Definition::BarrierSubtracted)
+        });
+        let is_at_library = matches!(pace.sync, StartSync::Barrier | StartSync::DoubleBarrier);
+        let is_before_loop =
+            self.settings.rules.n_barriers() > 0 && info.class != Class::Contention;
+        let (name, barrier): (_, fn(&T) -> Result<()>) = match pace.sync {
+            StartSync::Dissemination if starts => {
+                ("the dissemination barrier before a sample", collective::barrier)
+            }
+            _ if starts && is_at_library => ("the barrier before a sample", T::barrier),
+            _ if has_within => ("the barrier within a sample", T::barrier),
+            _ if is_before_loop => ("the barrier before a loop", T::barrier),
+            _ => return Ok(Ok(())),
+        };
+        // A rank that comes to the proof itself late would hide that others did not wait.
+        collective::barrier(part)?;
+        let mut check = Checker::new(1, None);
+        late::prove(part, Tag::new(1), &mut check, name, || barrier(meeting))?;
+        Ok(check.result())
     }
 
     /// Makes the transports of the groups and their datatypes, unless there are some; all ranks call it.

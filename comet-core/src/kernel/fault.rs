@@ -3,16 +3,19 @@
 //! ```text
 //!   what a check sees   spoiled, as if an operation had delivered it so
 //!   an operation        left out, or carried out twice, on all ranks alike
+//!   a barrier           that of each rank alone, before each sample
 //! ```
 //!
 //! No timed loop has a branch for them: a check is outside of the clock, and operations that are left out or
 //! done twice are those of a part around another, whose loop is compiled apart.
 
 use super::check::{Checker, Seeds};
-use super::operation::Operation;
+use super::info::Class;
+use super::operation::{Operation, verify_by};
 use crate::context::Laps;
 use crate::error::Result;
-use crate::transport::Transport;
+use crate::sync::late;
+use crate::transport::{Tag, Transport};
 
 /// A fault of one kernel.
 #[derive(Debug)]
@@ -28,16 +31,19 @@ enum Effect {
     Spoils(Spoil, fn(u64, u64) -> bool),
     /// Each operation is carried out so many times.
     Repeats(u32),
+    /// Ranks meet at barriers of a rank alone.
+    Meets,
 }
 
 /// Every fault.
-pub static FAULTS: [Fault; 6] = [
+pub static FAULTS: [Fault; 7] = [
     Fault { name: "corrupt", effect: Effect::Spoils(Spoil::Bit, |_, _| true) },
     Fault { name: "late", effect: Effect::Spoils(Spoil::Bit, |number, _| number > 1) },
     Fault { name: "swapped", effect: Effect::Spoils(Spoil::Halves, |_, _| true) },
     Fault { name: "stale", effect: Effect::Spoils(Spoil::Before, |_, _| true) },
     Fault { name: "lost", effect: Effect::Repeats(0) },
     Fault { name: "doubled", effect: Effect::Repeats(2) },
+    Fault { name: "barrier", effect: Effect::Meets },
 ];
 
 impl Fault {
@@ -54,9 +60,18 @@ impl Fault {
         }
     }
 
-    /// Times that each operation is carried out, where it is another number than one.
-    pub(crate) fn n_times(&self) -> Option<u32> {
-        if let Effect::Repeats(n) = self.effect { Some(n) } else { None }
+    /// Times that each operation of a kernel of `class` is carried out, where it is another number than one.
+    pub(crate) fn n_times(&self, class: Class) -> Option<u32> {
+        match self.effect {
+            Effect::Repeats(n) => Some(n),
+            Effect::Meets => (class == Class::Synchronisation).then_some(0),
+            Effect::Spoils(..) => None,
+        }
+    }
+
+    /// True if the ranks are to meet at barriers of a rank alone, which hold nobody.
+    pub(crate) fn empties_barriers(&self) -> bool {
+        matches!(self.effect, Effect::Meets)
     }
 }
 
@@ -98,6 +113,7 @@ impl Spoil {
 pub(super) struct Repeating<'p, T> {
     pub(super) part: &'p mut dyn Operation<T>,
     pub(super) n_times: u32,
+    pub(super) class: Class,
 }
 
 impl<T: Transport> Operation<T> for Repeating<'_, T> {
@@ -131,5 +147,14 @@ impl<T: Transport> Operation<T> for Repeating<'_, T> {
 
     fn end(&mut self, t: &T) -> Result<()> {
         self.part.end(t)
+    }
+
+    /// A barrier that is left out leaves nothing else to look at than who comes late.
+    fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
+        verify_by(self, t, check, |part| part.run(t))?;
+        if self.class != Class::Synchronisation || self.n_times > 0 {
+            return Ok(());
+        }
+        late::prove(t, Tag::new(1), check, "the barrier", || self.run(t))
     }
 }

@@ -405,6 +405,12 @@ impl KernelInfo {
         wanted.filter(admits).unwrap_or(own)
     }
 
+    /// True if the ranks start each sample of a series together, if the definition `wanted` is asked for.
+    pub fn starts_together(&self, series: usize, wanted: Option<Definition>) -> bool {
+        self.timing_under(wanted).starts_together()
+            && self.definition_under(series, wanted).starts_together()
+    }
+
     /// The series with operations of their own: all but laps.
     pub fn timed_series(&self) -> impl Iterator<Item = usize> + use<> {
         let series = self.series;

@@ -145,7 +145,7 @@ pub trait Operation<T: Transport> {
 }
 
 /// Runs `part` by `once`, with what goes before and after, and checks it.
-fn verify_by<T: Transport, P: Operation<T> + ?Sized>(
+pub(super) fn verify_by<T: Transport, P: Operation<T> + ?Sized>(
     part: &mut P,
     t: &T,
     check: &mut Checker,
@@ -312,7 +312,7 @@ fn verify<T: Transport>(
     let t = cx.transport();
     let verified = match cx.n_times() {
         None => part.verify(t, check),
-        Some(n_times) => Repeating { part: &mut part, n_times }.verify(t, check),
+        Some(n_times) => Repeating { part: &mut part, n_times, class: cx.class() }.verify(t, check),
     };
     close_after(verified, t, part)
 }
@@ -435,7 +435,10 @@ fn measure<T: Transport>(
     let begun = part.begin(t);
     let run = begun.and_then(|()| match cx.n_times() {
         None => repeat(cx, series, duty, &mut part),
-        Some(n_times) => repeat(cx, series, duty, &mut Repeating { part: &mut part, n_times }),
+        Some(n_times) => {
+            let class = cx.class();
+            repeat(cx, series, duty, &mut Repeating { part: &mut part, n_times, class })
+        }
     });
     let ended = run.and_then(|()| part.end(t));
     if ended.is_ok() {

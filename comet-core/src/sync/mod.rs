@@ -6,12 +6,14 @@
 //!   (who reads one clock)  (offset within an interval)  (offset and drift)    │
 //!                                                         StartSync ◄───────┘ Skew
 //! ```
+//! [`late`] proves the barrier at which they begin.
 //!
 //! All that is collective here is called by all ranks, and ends in the same way on all of them.
 
 mod burst;
 mod clocks;
 mod domain;
+pub mod late;
 mod model;
 mod skew;
 mod start;

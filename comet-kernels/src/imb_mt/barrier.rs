@@ -28,12 +28,12 @@ use std::sync::atomic::Ordering;
 
 use comet_core::collective;
 use comet_core::kernel::prelude::*;
+use comet_core::sync::late::{
+    Entry, LINGER_VECTOR_LENGTH, is_broken, late_ranks, note_broken, prove,
+};
 use comet_core::transport::Lane;
 
 use super::{BY_THREADS, OF_PARTNERS, require_threads, threads};
-use crate::comet::barrier::{
-    Entry, LINGER_VECTOR_LENGTH, is_broken, late_ranks, note_broken, prove,
-};
 
 /// `imb-mt/barrier`; see the [module](self).
 pub(crate) struct Barrier;
@@ -57,8 +57,10 @@ impl<T: Transport> Operation<T> for Meeting {
 
     /// In each round another thread of another rank is late; none may leave before it has entered.
     fn verify(&mut self, t: &T, check: &mut Checker) -> Result<()> {
-        let after = self.after;
-        let Some(lane) = self.lane.clone() else { return prove(t, after, check, || self.run(t)) };
+        let (after, name) = (self.after, "the barrier");
+        let Some(lane) = self.lane.clone() else {
+            return prove(t, after, check, name, || self.run(t));
+        };
         let mut n_broken = 0;
         for late in late_ranks(t.n_ranks()) {
             for late_lane in late_ranks(lane.n_lanes()) {
@@ -66,7 +68,7 @@ impl<T: Transport> Operation<T> for Meeting {
                 n_broken += u64::from(is_left_early(t, &lane, late, after, || self.run(t))?);
             }
         }
-        note_broken(check, n_broken);
+        note_broken(check, name, n_broken);
         Ok(())
     }
 }
