@@ -271,7 +271,7 @@ impl<'a, T: Transport> Context<'a, T> {
     /// Checks after `n_runs` runs of an operation.
     pub fn checker(&self, n_runs: u64) -> Checker {
         let lane = self.transport.lane().map_or(0, Lane::number);
-        let spoil = self.fault.and_then(|fault| fault.spoil(n_runs, n_runs));
+        let spoil = self.fault.and_then(|fault| fault.spoil(n_runs, self.pace.looks_after > 0));
         Checker::new(n_runs, spoil).of_blocks(self.blocks).in_lane(lane)
     }
 
@@ -290,6 +290,23 @@ impl<'a, T: Transport> Context<'a, T> {
         let Pace { repetitions, settle, .. } = self.pace;
         let n_batches = u64::from(self.pace.n_batches());
         u64::from(settle[series]) + u64::from(repetitions) * n_batches
+    }
+
+    /// Does `run` for all samples, or for those before and then those behind a look at what arrived.
+    ///
+    /// # Errors
+    /// The first error of `run`.
+    pub(crate) fn in_stretches(
+        &mut self,
+        mut run: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (whole, is_virtual) = (self.pace, self.transport.clock().is_virtual);
+        let done = whole.stretches(is_virtual).try_for_each(|pace| {
+            self.pace = pace;
+            run(self)
+        });
+        self.pace = whole;
+        done
     }
 
     /// Times `op` as series `series`: the only timed loop of CoMet.
@@ -510,8 +527,10 @@ impl<'a, T: Transport> Context<'a, T> {
 
     /// Drops the batches that are slow because they are the first.
     fn discard_first(&mut self, series: usize) {
+        let (n_batches, n_discarded) = (self.pace.n_batches(), self.pace.n_discarded as usize);
         for samples in &mut self.samples[series..self.info.laps_of(series).end] {
-            samples.drain(..samples.len().min(self.pace.n_discarded as usize));
+            let first = samples.len().saturating_sub(n_batches as usize);
+            samples.drain(first..samples.len().min(first + n_discarded));
         }
     }
 
@@ -534,13 +553,13 @@ impl<'a, T: Transport> Context<'a, T> {
     /// those before a loop, and those that the definition times with an operation of all ranks.
     pub(crate) fn stand_by(&mut self, series: usize) -> Result<()> {
         let has_barriers = self.all_repeat && self.method.n_barriers > 0;
-        match self.definition(series) {
+        self.in_stretches(|cx| match cx.definition(series) {
             Definition::ClosedByBarrier | Definition::BarrierSubtracted => {
-                self.time_collective(series, |_| Ok(()))
+                cx.time_collective(series, |_| Ok(()))
             }
-            _ if has_barriers || self.starts_together(series) => self.follow(series, |_| Ok(())),
+            _ if has_barriers || cx.starts_together(series) => cx.follow(series, |_| Ok(())),
             _ => Ok(()),
-        }
+        })
     }
 
     /// A meeting of all threads of the rank, and barriers of all ranks before the first clock read: as many

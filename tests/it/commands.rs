@@ -44,7 +44,7 @@ fn every_injected_fault_is_noticed_over_each_transport() {
             _ => ("comet/echo", "of 64 of the "),
         };
         for transport in ["shm", "sim"] {
-            let counts = "--samples 6 --repetitions 2 --sync barrier --format jsonl --out none";
+            let counts = "--profile quick --samples 30 --repetitions 2 --sync barrier --format jsonl --out none";
             let line = format!("{kernel} -n 4 -s 64 -t {transport} {counts}");
             folder.run(&line).success();
             folder.run(&format!("{line} --inject {fault}:{kernel}")).code(3).prints(what);

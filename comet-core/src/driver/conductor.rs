@@ -18,9 +18,12 @@ use crate::layout::{DATA_BYTES, EXTENT_BYTES, N_PIECES};
 use crate::transport::{Rank, Transport};
 use comet_stats::Summary;
 use comet_stats::refine::Rule;
+use oorandom::Rand32;
 
 /// Bytes of results that may wait for their outputs while the run goes on.
 const MAX_BACKLOG_BYTES: usize = 4 << 20;
+/// The fewest samples between two of which the ranks look at what has arrived.
+const MIN_LOOKED_INTO: u32 = 4;
 /// Formula of the bytes of data of a message with a layout.
 const OF_BLOCKS: &str = "sum of the blocks of one message";
 /// Formula of the bytes that such a message spans.
@@ -279,14 +282,25 @@ impl<T: Transport> Conductor<'_, T> {
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
         let period_ns = self.settings.rules.period_ns(&pace, case.info, &point.probe);
-        // Values of other starts, which no longer count, were of another barrier.
-        let pace = Pace { period_ns, proves_barrier: point.n_counted == 0, ..pace };
+        let may_look = case.info.begins_again
+            && case.n_threads() == 1
+            && self.settings.buffers.cache_bytes().is_none();
+        let pace = Pace {
+            period_ns,
+            looks_after: u32::from(may_look),
+            // Values of other starts, which no longer count, were of another barrier.
+            proves_barrier: point.n_counted == 0,
+            ..pace
+        };
         let start_ns = self.stage.t.now_ns();
         let sample_ns = point.probe.sample_ns;
         let expected_ns = |step| point.probe.round_ns(step);
-        let (gathered, n_steps) = self.round(&case, pace, expected_ns, sample_ns)?;
+        let (gathered, [n_steps, n_looks]) = self.round(&case, pace, expected_ns, sample_ns)?;
         let end_ns = self.stage.t.now_ns();
-        point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..pace }, n_steps);
+        let is_virtual = self.stage.t.clock().is_virtual;
+        for (stretch, n) in pace.stretches(is_virtual).zip([n_steps, n_looks]) {
+            point.n_warmup = added(point.n_warmup, Pace { n_samples: 0, ..stretch }, n);
+        }
         point
             .add(gathered, end_ns, end_ns - start_ns, self.settings)
             .map_err(|message| Interruption::refuse(Failure::Failed, None, message))
@@ -294,30 +308,44 @@ impl<T: Transport> Conductor<'_, T> {
 
     /// Takes the samples of a round, `sample_ns` for each: all at once or, if that takes long, in
     /// steps, because a run may be stopped between two. A step is expected to take the `expected_ns`
-    /// of its pace, which the watchdog allows for. Returns the samples with the number of steps,
-    /// each of which begins with the operations before the first clock read.
+    /// of its pace, which the watchdog allows for. Where the ranks may look at what arrives, they do so within
+    /// each step of several samples. Returns the samples with the numbers of steps and of looks, each of which
+    /// comes with the operations before the first clock read.
     pub(super) fn round(
         &mut self,
         case: &Case,
         pace: Pace,
         expected_ns: impl Fn(Pace) -> u64,
         sample_ns: f64,
-    ) -> Result<(Gathered, u32), Interruption> {
+    ) -> Result<(Gathered, [u32; 2]), Interruption> {
         // Simulated ranks take their time in no time.
         let is_virtual = self.stage.t.clock().is_virtual;
         let most =
             if is_virtual { u32::MAX } else { probe::step_samples(pace.n_samples, sample_ns) };
-        let (mut all, mut n_steps, mut n_left) = (Gathered::new(), 0, pace.n_samples);
+        let (mut all, mut n_steps, mut n_looks) = (Gathered::new(), 0, 0);
+        let mut n_left = pace.n_samples;
         while n_left > 0 && (n_steps == 0 || !self.is_interrupted()) {
             // The step is part of the number, since the skew is drawn from it.
             let slice = pace.slice | n_steps << 16;
             let proves_barrier = pace.proves_barrier && n_steps == 0;
-            let step = Pace { n_samples: n_left.min(most), slice, proves_barrier, ..pace };
+            let n_samples = n_left.min(most);
+            let looks_after = if pace.looks_after > 0 { self.drawn_look(n_samples) } else { 0 };
+            n_looks += u32::from(looks_after > 0);
+            let step = Pace { n_samples, slice, looks_after, proves_barrier, ..pace };
             join(&mut all, self.order(case, Some((step, expected_ns(step))))?);
             n_left -= step.n_samples;
             n_steps += 1;
         }
-        Ok((all, n_steps))
+        Ok((all, [n_steps, n_looks]))
+    }
+
+    /// The number of samples, of so many, after which the ranks look at what has arrived: any of them but the
+    /// last, which they look behind in any case. None of a few samples, which may take long.
+    fn drawn_look(&self, n_samples: u32) -> u32 {
+        if n_samples < MIN_LOOKED_INTO {
+            return 0;
+        }
+        Rand32::new(self.settings.seed ^ self.trail.hash()).rand_range(1..n_samples)
     }
 
     /// Compares clocks that drift apart, from time to time.

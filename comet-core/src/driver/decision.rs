@@ -12,7 +12,7 @@ use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
 /// ranks of a group, groups, datatype and layout, and a pace.
-const N_CASE_WORDS: usize = 16 + MAX_SERIES;
+const N_CASE_WORDS: usize = 17 + MAX_SERIES;
 /// Words of one number for a datatype: each of them, and none.
 const N_TYPES: usize = Element::ALL.len() + 1;
 /// The most bytes on the wire.
@@ -110,17 +110,17 @@ impl Decision {
             Self::Run(Target { kernel_idx, arrangement, values }, pace) => {
                 let (pace, expected_ns) = pace.unwrap_or((NO_PACE, 0));
                 let Pace { repetitions, n_samples, n_discarded, settle, .. } = pace;
-                let Pace { sync, window_ns, period_ns, skew_ns, slice, proves_barrier, .. } = pace;
+                let Pace { sync, window_ns, period_ns, skew_ns, slice, .. } = pace;
+                let Pace { looks_after, proves_barrier, .. } = pace;
                 let Arrangement { procs, n_groups, datatype, layout } = *arrangement;
                 let datatype = datatype.map_or(0, |datatype| 1 + datatype as usize);
                 let of_messages = datatype + N_TYPES * layout.map_or(0, |layout| 1 + layout);
                 let case =
                     [0, *kernel_idx, procs.unwrap_or(0), n_groups, of_messages].map(|n| n as u64);
-                let proves_barrier = u32::from(proves_barrier);
-                let counts =
-                    [repetitions, n_samples, n_discarded, slice, proves_barrier].map(u64::from);
+                let counts = [repetitions, n_samples, n_discarded, slice].map(u64::from);
+                let looks = [looks_after, u32::from(proves_barrier)].map(u64::from);
                 let times = [sync as u64, window_ns, period_ns, skew_ns, expected_ns];
-                [&case[..], &counts, &times, &settle.map(u64::from), values].concat()
+                [&case[..], &counts, &looks, &times, &settle.map(u64::from), values].concat()
             }
             Self::CompareClocks => vec![1],
             Self::TimeLine => vec![2],
@@ -151,6 +151,7 @@ impl Decision {
                 n_samples,
                 n_discarded,
                 slice,
+                looks_after,
                 proves_barrier,
                 sync,
                 window_ns,
@@ -182,6 +183,7 @@ impl Decision {
                     period_ns,
                     skew_ns,
                     slice: slice as u32,
+                    looks_after: looks_after as u32,
                     proves_barrier: proves_barrier != 0,
                 };
                 Self::Run(target, (pace != NO_PACE).then_some((pace, expected_ns)))
@@ -230,6 +232,7 @@ mod tests {
             period_ns: 30_000,
             skew_ns: 8,
             slice: 9,
+            looks_after: 11,
             proves_barrier: true,
         };
         let end = RunEnd {

@@ -80,7 +80,8 @@ impl Probe {
     pub(super) fn round_ns(&self, pace: Pace) -> u64 {
         // The probe's own repetitions may have been fewer than those of the pace.
         let sample_ns = self.sample_ns.max(self.batch_ns(pace.repetitions));
-        whole(f64::from(pace.n_batches()) * sample_ns + self.settle_ns(pace))
+        let n_more = if pace.looks_after > 0 { 1 + pace.n_discarded } else { 0 };
+        whole(f64::from(pace.n_batches() + n_more) * sample_ns + self.settle_ns(pace))
     }
 }
 

@@ -215,11 +215,30 @@ pub struct Pace {
     pub skew_ns: u64,
     /// Number of the slice among those of its case: slices are skewed differently.
     pub slice: u32,
+    /// Samples before the ranks look at what has arrived and begin again; 0 if they look behind the last one alone.
+    pub looks_after: u32,
     /// True if the ranks prove the barrier at which they meet before they take samples.
     pub proves_barrier: bool,
 }
 
 impl Pace {
+    /// The pace of the samples before a look at what has arrived, and of those behind it, before which come the
+    /// operations of one more batch. Virtual time has no caches that have to be warm again.
+    pub(crate) fn stretches(self, is_virtual: bool) -> impl Iterator<Item = Self> {
+        let n_before = if self.looks_after > 0 { self.looks_after } else { self.n_samples };
+        let most = if is_virtual { 0 } else { self.repetitions };
+        let behind = Self {
+            n_samples: self.n_samples - n_before,
+            settle: self.settle.map(|n| n.min(most)),
+            // Skews are drawn from it.
+            slice: self.slice | 1 << 31,
+            looks_after: 0,
+            ..self
+        };
+        let before = Self { n_samples: n_before, ..self };
+        [before, behind].into_iter().take(if self.looks_after > 0 { 2 } else { 1 })
+    }
+
     /// Number of timed batches, kept or not.
     pub(crate) fn n_batches(self) -> u32 {
         self.n_discarded + self.n_samples
@@ -238,6 +257,7 @@ impl Pace {
             period_ns: 0,
             skew_ns: 0,
             slice: 0,
+            looks_after: 0,
             proves_barrier: false,
         }
     }

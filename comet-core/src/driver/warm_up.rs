@@ -46,7 +46,7 @@ impl<T: Transport> Conductor<'_, T> {
             return Ok(None);
         }
         let sample_ns = if is_long { real(check_ns) } else { 0.0 };
-        let (first, n_steps) = self.round(case, first_pace, |_| check_ns, sample_ns)?;
+        let (first, [n_steps, _]) = self.round(case, first_pace, |_| check_ns, sample_ns)?;
         if is_long && self.is_interrupted() {
             return Ok(None);
         }

@@ -27,8 +27,9 @@ pub struct Fault {
 
 #[derive(Debug)]
 enum Effect {
-    /// Data is spoiled where this is true of the number of the latest operation, from 1 on, among so many.
-    Spoils(Spoil, fn(u64, u64) -> bool),
+    /// Data is spoiled where this is true of the number of operations since it was filled in, and of whether the
+    /// slice goes on.
+    Spoils(Spoil, fn(u64, bool) -> bool),
     /// Each operation is carried out so many times.
     Repeats(u32),
     /// Ranks meet at barriers of a rank alone.
@@ -36,9 +37,10 @@ enum Effect {
 }
 
 /// Every fault.
-pub static FAULTS: [Fault; 7] = [
+pub static FAULTS: [Fault; 8] = [
     Fault { name: "corrupt", effect: Effect::Spoils(Spoil::Bit, |_, _| true) },
-    Fault { name: "late", effect: Effect::Spoils(Spoil::Bit, |number, _| number > 1) },
+    Fault { name: "late", effect: Effect::Spoils(Spoil::Bit, |n_runs, _| n_runs > 1) },
+    Fault { name: "within", effect: Effect::Spoils(Spoil::Bit, |_, goes_on| goes_on) },
     Fault { name: "swapped", effect: Effect::Spoils(Spoil::Halves, |_, _| true) },
     Fault { name: "stale", effect: Effect::Spoils(Spoil::Before, |_, _| true) },
     Fault { name: "lost", effect: Effect::Repeats(0) },
@@ -52,10 +54,11 @@ impl Fault {
         FAULTS.iter().find(|fault| fault.name == name)
     }
 
-    /// Change of the data that operation number `number` of so many delivered.
-    pub(crate) fn spoil(&self, number: u64, n_all: u64) -> Option<Spoil> {
+    /// Change of the data that is looked at after `n_runs` operations, in the middle of a slice that `goes_on` or
+    /// at its end.
+    pub(crate) fn spoil(&self, n_runs: u64, goes_on: bool) -> Option<Spoil> {
         match self.effect {
-            Effect::Spoils(spoil, acts) if acts(number, n_all) => Some(spoil),
+            Effect::Spoils(spoil, acts) if acts(n_runs, goes_on) => Some(spoil),
             _ => None,
         }
     }

@@ -129,7 +129,8 @@ impl Trial {
 
     fn context<'a>(&self, t: &'a Local, corrupt: bool) -> Context<'a, Local> {
         let method = Method { buffers: self.buffers, n_barriers: 2, ..method() };
-        Context::new(t, self.case.info, PACE, method, corrupt.then_some(&FAULTS[0]))
+        let pace = Pace { looks_after: u32::from(self.case.info.begins_again), ..PACE };
+        Context::new(t, self.case.info, pace, method, corrupt.then_some(&FAULTS[0]))
     }
 
     /// Numbers of samples that this rank took of each series.

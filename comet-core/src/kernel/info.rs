@@ -306,6 +306,8 @@ pub struct KernelInfo {
     pub is_once: bool,
     /// True if the buffers of an operation may be others than those of the one before.
     pub is_movable: bool,
+    /// True if its operation may begin again in the middle of a slice, with other data in the same buffers.
+    pub begins_again: bool,
     /// True if its checks look at what arrived; without, no record calls its points verified.
     pub is_checked: bool,
     /// True if its operations implement [`run_touched`](super::Operation::run_touched).
@@ -350,6 +352,7 @@ impl KernelInfo {
             is_of_files: false,
             is_once: false,
             is_movable: true,
+            begins_again: true,
             is_checked: true,
             is_touchable: false,
             has_layouts: false,

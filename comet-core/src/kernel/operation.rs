@@ -1,6 +1,8 @@
 //! Operations and patterns: a kernel author writes one operation, and the same operation on the
 //! same buffers is verified and timed.
 
+use std::mem;
+
 use super::Kernel;
 use super::buffers::{Buffers, Others, Touch};
 use super::case::{Case, Derived, History};
@@ -421,7 +423,7 @@ fn repeat<T: Transport>(
     }
 }
 
-/// Times one part, and checks what its last run delivered; the mismatch is the inner error.
+/// Times one part, and checks what its last run before each look delivered; the mismatch is the inner error.
 fn measure<T: Transport>(
     cx: &mut Context<'_, T>,
     series: usize,
@@ -429,22 +431,25 @@ fn measure<T: Transport>(
     mut part: impl Operation<T>,
 ) -> Result<Result<(), KernelError>> {
     let t = cx.transport();
-    let n_runs = if duty == Duty::Serves { 1 } else { cx.n_runs(series) };
-    let mut check = cx.checker(n_runs);
-    part.fill(check.seeds());
-    let begun = part.begin(t);
-    let run = begun.and_then(|()| match cx.n_times() {
-        None => repeat(cx, series, duty, &mut part),
-        Some(n_times) => {
-            let class = cx.class();
-            repeat(cx, series, duty, &mut Repeating { part: &mut part, n_times, class })
+    let mut found = Ok(());
+    let ended = cx.in_stretches(|cx| {
+        let n_runs = if duty == Duty::Serves { 1 } else { cx.n_runs(series) };
+        let mut check = cx.checker(n_runs);
+        part.fill(check.seeds());
+        part.begin(t)?;
+        match cx.n_times() {
+            None => repeat(cx, series, duty, &mut part)?,
+            Some(n_times) => {
+                let class = cx.class();
+                repeat(cx, series, duty, &mut Repeating { part: &mut part, n_times, class })?;
+            }
         }
-    });
-    let ended = run.and_then(|()| part.end(t));
-    if ended.is_ok() {
+        part.end(t)?;
         part.check(&mut check);
-    }
-    close_after(ended, t, part).map(|()| check.result())
+        found = mem::replace(&mut found, Ok(())).and(check.result());
+        Ok(())
+    });
+    close_after(ended, t, part).map(|()| found)
 }
 
 #[cfg(test)]
@@ -452,7 +457,9 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
+    use crate::context::Method;
     use crate::definition::{Definition, Quantity};
+    use crate::driver::Pace;
     use crate::error::TransportErrorKind;
     use crate::kernel::{Series, harness};
     use crate::local::{self, Local};
@@ -496,6 +503,37 @@ mod tests {
         fn close(&mut self, _: &Local) -> Result<()> {
             self.is_closed.set(true);
             self.call("close")
+        }
+    }
+
+    /// A part that delivers wrong data for some of its runs, which it counts.
+    struct Wavering(u64);
+
+    impl Operation<Local> for Wavering {
+        fn fill(&mut self, _: Seeds) {}
+
+        fn run(&mut self, _: &Local) -> Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn check(&mut self, check: &mut Checker) {
+            let is_wrong = (3..6).contains(&self.0);
+            check.bytes(&mut [u8::from(is_wrong)], &[0], "the data");
+        }
+    }
+
+    #[test]
+    fn wrong_data_that_is_right_again_at_the_end_is_noticed_by_a_look_before() {
+        for (looks_after, is_noticed) in [(0, false), (1, false), (2, true), (4, true), (5, false)]
+        {
+            local::run(1, |t| {
+                let pace = Pace { looks_after, n_discarded: 1, ..Pace::new(1, 8, 0) };
+                let mut cx = Context::new(t, &INFO, pace, Method::default(), None);
+                let found = measure(&mut cx, 0, Duty::Times, Wavering(0)).expect("no call fails");
+                assert_eq!(found.is_err(), is_noticed, "a look after {looks_after} samples");
+                assert_eq!(cx.into_samples()[0].len(), 8);
+            });
         }
     }
 

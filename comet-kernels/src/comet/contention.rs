@@ -61,6 +61,7 @@ const INFO: KernelInfo = KernelInfo {
     file: include_str!("contention.rs"),
     summary: "Echo between two ranks while two others load the links",
     class: Class::Contention,
+    begins_again: false,
     participants: Participants::Group,
     axes: &[
         AxisUse {

@@ -250,6 +250,7 @@ impl Spec {
             },
             is_of_files: true,
             is_movable: false,
+            begins_again: false,
             ..KernelInfo::collective("imb-io")
         }
     }
