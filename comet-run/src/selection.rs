@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use comet_core::kernel::{Evaluation, KernelInfo};
+use comet_report::suite;
 use strsim::levenshtein;
 
 use crate::catalogue::{self, DEFAULT_SUITES};
@@ -92,12 +93,13 @@ pub(crate) fn find(
 /// Kernels that `name` means as their name, their id or one of their aliases: those of the suites that go
 /// before others.
 fn called(name: &str, catalogue: &[&'static KernelInfo]) -> Vec<&'static KernelInfo> {
-    let common = COMMON.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
+    let common = COMMON.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)).map(|of| of.1);
+    let id = common.or_else(|| suite::kernel(name)).unwrap_or(name);
     let is_called = |info: &&&'static KernelInfo| {
         let is_name = |alias: &str| alias.eq_ignore_ascii_case(name);
         let is_alias =
             |alias: &&str| is_name(alias) || alias.split_once(':').is_some_and(|of| is_name(of.1));
-        info.id().eq_ignore_ascii_case(common.map_or(name, |(_, id)| *id))
+        info.id().eq_ignore_ascii_case(id)
             || is_name(info.name)
             || info.aliases.iter().any(is_alias)
     };

@@ -468,14 +468,14 @@ fn ranks_without_a_part_wait_in_a_barrier() {
 const RUN: &str = "run -t sim echo barrier imb/bcast osu/bw -n 2 --hops 1 --profile quick --samples 3 \
                    --repetitions 10";
 
-/// Layouts, and the suites whose rules they belong to.
+/// Layouts, which are also rules, and the suites as which their texts are read.
 const LAYOUTS: [(&str, &str); 3] = [("osu", "osu"), ("imb", "imb"), ("imb-3.2", "imb")];
 
 #[test]
 fn what_is_printed_can_be_shown_again_and_imported_with_the_same_numbers() {
     for (format, suite) in LAYOUTS {
         let folder = Folder::new();
-        let line = format!("{RUN} --rules {suite} --format {format} --out r.jsonl");
+        let line = format!("{RUN} --rules {format} --format {format} --out r.jsonl");
         let printed = folder.run(&line).success();
         assert!(rows(&printed).len() > 8, "{printed:#?}");
         let shown = folder.run(&format!("show r.jsonl --format {format}")).success();

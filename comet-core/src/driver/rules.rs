@@ -19,6 +19,8 @@ pub enum Rules {
     /// Intel MPI Benchmarks 2021: one loop whose length follows from the message's, or as many
     /// single calls of a collective, each with a barrier behind it.
     Imb,
+    /// IMB 3.2: the same, but for collectives, whose calls follow each other in one loop as well.
+    Imb32,
     /// IMB-P2P of the same version: one loop whose length follows from the message's alone.
     ImbP2p,
     /// OSU micro-benchmarks: fixed counts, after a warm-up.
@@ -149,16 +151,16 @@ impl Counts {
 impl Rules {
     /// True if messages are sent from buffers into which nothing is received.
     pub fn are_untouched(self) -> bool {
-        matches!(self, Self::Imb | Self::ImbP2p | Self::Osu)
+        matches!(self, Self::Imb | Self::Imb32 | Self::ImbP2p | Self::Osu)
     }
 
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Comet, Self::Imb, Self::ImbP2p, Self::Osu, Self::Skampi, Self::Thesis];
+    pub const ALL: [Self; 7] =
+        [Self::Comet, Self::Imb, Self::Imb32, Self::ImbP2p, Self::Osu, Self::Skampi, Self::Thesis];
 
     /// Name on the command line and in the record.
     pub fn name(self) -> &'static str {
-        ["comet", "imb", "imb-p2p", "osu", "skampi", "thesis"][self as usize]
+        ["comet", "imb", "imb-3.2", "imb-p2p", "osu", "skampi", "thesis"][self as usize]
     }
 
     /// The definition of the collective operation `info` under these rules, if it is not the
@@ -168,7 +170,8 @@ impl Rules {
             Self::Comet => None,
             // The thesis times one loop on the test node, unless a kernel has a way of its own.
             Self::Thesis => is_completion(info).then_some(Definition::TestNode),
-            // IMB times a loop of barriers or of transfers to neighbours or in windows, and each call
+            Self::Imb32 => Some(Definition::LoopMean),
+            // IMB 2021 times a loop of barriers or of transfers to neighbours or in windows, and each call
             // of a collective.
             Self::Imb | Self::ImbP2p if is_loop(info) => Some(Definition::LoopMean),
             Self::Imb | Self::ImbP2p | Self::Osu => Some(Definition::CallMean),
@@ -178,14 +181,15 @@ impl Rules {
 
     /// Synchronisation under these rules, if they fix it.
     pub fn sync(self) -> Option<StartSync> {
-        matches!(self, Self::Imb | Self::ImbP2p | Self::Osu).then_some(StartSync::Barrier)
+        matches!(self, Self::Imb | Self::Imb32 | Self::ImbP2p | Self::Osu)
+            .then_some(StartSync::Barrier)
     }
 
     /// Barriers of all ranks between the operations that go before a loop and its first clock read
     /// (`N_BARR` of IMB).
     pub(super) fn n_barriers(self) -> u32 {
         match self {
-            Self::Imb => 2,
+            Self::Imb | Self::Imb32 => 2,
             Self::ImbP2p => 1,
             _ => 0,
         }
@@ -194,7 +198,7 @@ impl Rules {
     /// True if operations of `info` go before those that are timed. IMB-IO has none: its files have their
     /// contents before.
     pub(super) fn has_warm_up(self, info: &KernelInfo) -> bool {
-        self != Self::Imb || !info.is_of_files
+        !matches!(self, Self::Imb | Self::Imb32) || !info.is_of_files
     }
 
     /// From the opening of a window to that of the next one, in nanoseconds, where windows are `window_ns` long
@@ -217,7 +221,7 @@ impl Rules {
     /// Limits of a loop, unless the user chooses some; `None` for rules that know none.
     pub fn loop_limits(self) -> Option<LoopLimits> {
         match self {
-            Self::Imb => Some(LoopLimits::IMB),
+            Self::Imb | Self::Imb32 => Some(LoopLimits::IMB),
             Self::ImbP2p => Some(LoopLimits::IMB_P2P),
             _ => None,
         }
@@ -228,7 +232,7 @@ impl Rules {
         match self {
             Self::Comet => series.quote,
             Self::Thesis if series.quote.is_least() => Quote::Min,
-            Self::Imb | Self::ImbP2p | Self::Osu => Quote::Mean,
+            Self::Imb | Self::Imb32 | Self::ImbP2p | Self::Osu => Quote::Mean,
             Self::Skampi => Quote::MiddleMean,
             Self::Thesis => Quote::Corrected,
         }
@@ -250,7 +254,7 @@ impl Rules {
             |repetitions, settle| Counts { repetitions, n_samples: 1, settle, slices: (1, 1) };
         match self {
             Self::Comet => None,
-            Self::Imb => {
+            Self::Imb | Self::Imb32 => {
                 let most = repetitions.unwrap_or(IMB_OPERATIONS).max(1);
                 let of_short = match (case.info.completes_each)(case) {
                     // Without a length, what the user asks for limits both kinds.
@@ -481,6 +485,7 @@ mod tests {
         assert_eq!(of(&BARRIERS), Some(Definition::LoopMean));
         assert_eq!(of(&ROUNDS), Some(Definition::LoopMean));
         assert_eq!(Rules::ImbP2p.definition(&ROUNDS), Some(Definition::LoopMean));
+        assert_eq!(Rules::Imb32.definition(&CALLS), Some(Definition::LoopMean));
     }
 
     /// CM-03 and CM-04: the thesis times one loop of 1000 operations on its test node.

@@ -21,8 +21,9 @@
 //! scan and exscan have none.
 //!
 //! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank; a
-//! reduce_scatter of IMB has a part of that length for each rank, one of OSU shares a vector of
-//! that length out. `root` of rooted ones: `first_root` alone, or each rank in turn from it on.
+//! reduce_scatter of `imb` has a part of that length for each rank, as IMB 2021 has; one of `osu`
+//! shares a vector of that length out, as OSU and IMB 3.2 do, so that IMB-MPI1 in the layout
+//! `imb-3.2` measures `osu/reduce_scatter`. `root` of rooted ones: `first_root` alone, or each rank in turn from it on.
 //! `place` of the input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and
 //! `operator` of reductions. `algorithm`: that of the transport, or one of the library.
 //!

@@ -7,7 +7,7 @@ use comet_core::kernel::GROUPS;
 
 use crate::record::{EndStatus, Failure, Measured, Name, Param, Point, PointStatus, Record, Run};
 use crate::sink::{RecordSink, Stream};
-use crate::suite::{self, Benchmark, imb, osu};
+use crate::suite::{self, Benchmark, osu};
 
 /// Length of an element of our vectors.
 const DOUBLE_BYTES: u64 = 8;
@@ -219,13 +219,13 @@ fn stray(family: &str, point: &Point) -> Option<String> {
             true
         }
         "groups" | "aggregate" | "sections" | "buffers" | "threads" | "stride"
-            if family == imb::SUITE.family =>
+            if family != osu::SUITE.family =>
         {
             true
         }
         "buffers" => value.to_string().contains("host") || value.to_string().contains("device"),
         "model" => true,
-        "topo_1" | "topo_2" | "topo_3" | "topo_4" => family == imb::SUITE.family,
+        "topo_1" | "topo_2" | "topo_3" | "topo_4" => family != osu::SUITE.family,
         // Those of IMB are of a grid.
         "dimensions" | "work_us" => true,
         "first_root" | "place" | "window_buffers" | "radius" | "graph" | "layout" | "memory"
@@ -394,7 +394,7 @@ pub(crate) mod tests {
         let mut broadcast = barrier.clone();
         let of_barrier = if suite == "osu" { Definition::CallMean } else { Definition::LoopMean };
         define(barrier, of_barrier);
-        define(&mut broadcast, Definition::CallMean);
+        define(&mut broadcast, if suite == "imb-3.2" { of_barrier } else { Definition::CallMean });
         (broadcast.suite, broadcast.kernel) = ("imb".into(), "bcast".into());
         let params = [("length_bytes", 1024), ("procs", 2)];
         let param = |(name, value): (&str, u64)| (name.to_owned(), Param::Number(value));

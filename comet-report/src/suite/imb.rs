@@ -1,10 +1,12 @@
 //! The Intel MPI Benchmarks 2021, parts IMB-MPI1, IMB-NBC, IMB-MPI4, IMB-EXT, IMB-RMA, IMB-IO, IMB-P2P, IMB-HALO and IMB-MT.
 
 mod flags;
+mod of_3_2;
 
 use comet_core::definition::Definition;
 
 use self::flags::{COUNTED_FLAGS, FLAGS, P2P_FLAGS};
+pub use self::of_3_2::{EXT_3_2, IO_3_2, V3_2};
 use super::Numbers::{
     self, Bands, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped,
     Parallel, ParallelTrips, Passive, Reduction, Remote, RemoteAll, RemoteElement, RoundTrips,
@@ -135,6 +137,7 @@ pub(crate) const GPU: &str = "gpu";
 const PART: Suite = Suite {
     id: "",
     name: "",
+    prefix: None,
     family: "imb",
     rules: "imb",
     words: &[],

@@ -16,6 +16,8 @@ pub struct Suite {
     pub id: &'static str,
     /// Name of the suite in sentences, and before the names in aliases of kernels (`OSU`).
     pub name: &'static str,
+    /// What stands before the names of its benchmarks where kernels are selected, if it is not the name.
+    pub(crate) prefix: Option<&'static str>,
     /// Name of the layout and of the import, which parts of a suite share (`imb`).
     pub family: &'static str,
     /// Name of the rules by which its benchmarks are measured (`imb`).
@@ -199,8 +201,9 @@ impl Numbers {
     }
 }
 
-/// All suites; the part of a suite that needs no words of its own is the last.
-static ALL: [&Suite; 10] = [
+/// All suites; the part of a suite that needs no words of its own is the last, but for those of another version,
+/// as which no text is read.
+static ALL: [&Suite; 13] = [
     &osu::SUITE,
     &imb::NBC,
     &imb::MPI4,
@@ -211,6 +214,9 @@ static ALL: [&Suite; 10] = [
     &imb::HALO,
     &imb::MT,
     &imb::SUITE,
+    &imb::EXT_3_2,
+    &imb::IO_3_2,
+    &imb::V3_2,
 ];
 
 /// The parts of the suite `name`.
@@ -225,15 +231,26 @@ pub fn of_text(text: &str) -> Option<&'static Suite> {
     ALL.into_iter().find(|suite| is_title(suite.title) && has_words(suite.words))
 }
 
+/// The one of `suites` whose prefix `word` begins with, and its benchmark that follows.
+fn of_word(
+    suites: impl Iterator<Item = &'static Suite>,
+    word: &str,
+) -> Option<(&'static Suite, &'static Benchmark)> {
+    let (prefix, benchmark) = word.split_once(':')?;
+    let mut called = suites.filter(|suite| suite.prefix().eq_ignore_ascii_case(prefix));
+    called.find_map(|suite| Some((suite, suite.find(benchmark)?)))
+}
+
+/// The id of the kernel that `word` stands for, as in `IMB-3.2:Reduce_scatter`.
+pub fn kernel(word: &str) -> Option<&'static str> {
+    of_word(ALL.into_iter(), word).map(|(_, benchmark)| benchmark.kernel)
+}
+
 /// The benchmarks of the suite `name` for which `run` was asked by their names.
 pub(crate) fn asked(name: &str, run: &Run) -> Vec<(&'static Suite, &'static Benchmark)> {
     let words = run.config.get("select").and_then(|words| words.as_array());
-    let of_word = |word: &serde_json::Value| {
-        let (prefix, benchmark) = word.as_str()?.split_once(':')?;
-        let suite = family(name).find(|suite| suite.name.eq_ignore_ascii_case(prefix))?;
-        Some((suite, suite.find(benchmark)?))
-    };
-    words.into_iter().flatten().filter_map(of_word).collect()
+    let words = words.into_iter().flatten().filter_map(|word| word.as_str());
+    words.filter_map(|word| of_word(family(name), word)).collect()
 }
 
 impl Benchmark {
@@ -244,6 +261,11 @@ impl Benchmark {
 }
 
 impl Suite {
+    /// What stands before the names of its benchmarks where kernels are selected.
+    pub fn prefix(&self) -> &'static str {
+        self.prefix.unwrap_or(self.name)
+    }
+
     /// The benchmark called `name`, in any case of letters.
     pub fn find(&self, name: &str) -> Option<&'static Benchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.name.eq_ignore_ascii_case(name))

@@ -15,6 +15,7 @@ use crate::record::RankStat;
 pub static SUITE: Suite = Suite {
     id: "osu",
     name: "OSU",
+    prefix: None,
     family: "osu",
     rules: "osu",
     words: &[],

@@ -23,7 +23,7 @@ use super::values::parse_bytes;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Method")]
 pub(crate) struct MethodArgs {
-    /// Repetition and reporting rules: comet, imb (2021), imb-p2p (2021), osu, skampi (5) or thesis
+    /// Repetition and reporting rules: comet, imb (2021), imb-3.2, imb-p2p (2021), osu, skampi (5) or thesis
     #[arg(long, value_name = "NAME", default_value = "comet", value_parser = rules(), hide_short_help = true)]
     pub(crate) rules: String,
     /// Combination of per-rank timings into one value: D1 to D9, or a name such as max_local, for operations of all ranks [default: by kernel, or by the rules]

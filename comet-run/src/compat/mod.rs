@@ -362,7 +362,7 @@ impl Words {
     /// with the user's own options behind.
     fn run(self, suite: &Suite, names: impl Iterator<Item = &'static str>) -> Vec<String> {
         let mut words = vec!["run".to_owned(), "--accept-limits".to_owned()];
-        words.extend(names.map(|name| format!("{}:{name}", suite.name)));
+        words.extend(names.map(|name| format!("{}:{name}", suite.prefix())));
         let of_suite = [("--rules", suite.rules), ("--format", suite.family)];
         let of_suite = of_suite.map(|(option, name)| (option, name.to_owned()));
         let is_free = |option: &str| self.value(option).is_none();

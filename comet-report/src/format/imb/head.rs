@@ -7,15 +7,15 @@ use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
 use super::super::foreign::{Block, n_groups, procs};
-use super::{LENGTHS_LABEL, mt, p2p};
+use super::{Imb, LENGTHS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
 use crate::suite::imb::{AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
 use crate::suite::{self, Numbers, Suite};
 
-/// The lines before the first table of `run`, in the layout of `version`.
-pub(super) fn start(run: &Run, version: &str) -> String {
+/// The lines before the first table of `run`, in this layout.
+pub(super) fn start(run: &Run, &Imb { family, version, .. }: &Imb) -> String {
     let program = format!("{} {}", run.suite.name, run.suite.version);
-    let (program, part) = (program.trim_end(), part(run));
+    let (program, part) = (program.trim_end(), part(run, family));
     let gpu = if run.config.contains_key(GPU) { " (GPU)" } else { "" };
     let title = format!("#    {program}, in the layout of {} {version}{gpu}", part.name);
     if part.id == MT.id {
@@ -30,8 +30,8 @@ pub(super) fn start(run: &Run, version: &str) -> String {
     text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
     text += &sizes(run).map_or(String::new(), |sizes| lengths(part, sizes));
     text += &types(run, part);
-    text += &mode(run);
-    let asked = suite::asked(SUITE.family, run);
+    text += &mode(run, family);
+    let asked = suite::asked(family, run);
     if !asked.is_empty() {
         text += "\n# List of Benchmarks to run:\n\n";
     }
@@ -58,9 +58,10 @@ fn types(run: &Run, part: &Suite) -> String {
     )
 }
 
-/// The part whose benchmarks alone `run` was asked for; that of messages if there is none.
-pub(super) fn part(run: &Run) -> &'static Suite {
-    let asked = suite::asked(SUITE.family, run);
+/// The part of the suite `family` whose benchmarks alone `run` was asked for; that of messages if there is
+/// none.
+pub(super) fn part(run: &Run, family: &str) -> &'static Suite {
+    let asked = suite::asked(family, run);
     let first = asked.first().map_or(&SUITE, |(suite, _)| *suite);
     if asked.iter().all(|(suite, _)| suite.id == first.id) { first } else { &SUITE }
 }
@@ -130,18 +131,18 @@ fn standard_sizes(unit_bytes: u64) -> String {
     format!("0,{unit_bytes}..{STANDARD_LONGEST}*2")
 }
 
-/// A line with the mode of a run by the rules of IMB: standard, whose results are comparable, or
+/// A line with the mode of a run by the rules of `family`: standard, whose results are comparable, or
 /// optional, with what the user has changed.
-fn mode(run: &Run) -> String {
+fn mode(run: &Run, family: &str) -> String {
     let number = |name: &str, part: &str| run.config.get(name)?.get(part)?.as_f64();
     let text = |name: &str| run.config.get(name).and_then(|value| value.as_str());
-    if text("rules") != Some(SUITE.family) {
+    if text("rules") != Some(family) {
         return String::new();
     }
     // The time of all lengths follows from that of one and from the lengths.
     let limits = ["bytes", "s"].map(|part| number("loop_limits", part));
     let is_set = |name: &str| run.config.get(name).is_some_and(|value| !value.is_null());
-    let asked = suite::asked(SUITE.family, run);
+    let asked = suite::asked(family, run);
     let unit_bytes = asked.first().map_or(1, |(suite, _)| suite.unit_bytes);
     let has_lengths = asked.is_empty() || asked.iter().any(|(_, of)| of.numbers.has_lengths());
     let has = |part: &str| run.config.get("loop_limits").is_some_and(|of| of.get(part).is_some());

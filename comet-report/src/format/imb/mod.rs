@@ -23,7 +23,7 @@ use super::foreign::{
 use crate::record::{Point, Run};
 use crate::sink::RecordSink;
 use crate::suite::Numbers;
-use crate::suite::imb::{AGGREGATE, MT, SUITE, WIDTH, titles};
+use crate::suite::imb::{AGGREGATE, MT, SUITE, V3_2, WIDTH, titles};
 
 /// Writer of records into `out`, as IMB since 2017.
 pub(super) fn writer<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + 'a> {
@@ -37,6 +37,8 @@ pub(super) fn writer_3_2<'a>(out: Box<dyn Write + 'a>) -> Box<dyn RecordSink + '
 
 /// The layout of the Intel MPI Benchmarks.
 struct Imb {
+    /// Name of the suite.
+    family: &'static str,
     /// Version and MB, for the first line.
     version: &'static str,
     /// Bytes of a MB.
@@ -55,11 +57,11 @@ const END_OF_THREADS: &str = "\n";
 const END: &str = "\n\n# All processes entering MPI_Finalize\n\n";
 
 impl Imb {
-    const NEW: Self = Self::of("2021, MB of 10^6 bytes", 1e6);
-    const V3_2: Self = Self::of("3.2, MB of 2^20 bytes", 1_048_576.0);
+    const NEW: Self = Self::of(SUITE.family, "2021, MB of 10^6 bytes", 1e6);
+    const V3_2: Self = Self::of(V3_2.family, "3.2, MB of 2^20 bytes", 1_048_576.0);
 
-    const fn of(version: &'static str, bytes_per_mb: f64) -> Self {
-        Self { version, bytes_per_mb, ended: None, open: Open::NONE, end: END }
+    const fn of(family: &'static str, version: &'static str, bytes_per_mb: f64) -> Self {
+        Self { family, version, bytes_per_mb, ended: None, open: Open::NONE, end: END }
     }
 
     /// The rate of `n_messages` of `size` bytes in MB a second; 0 without bytes or time.
@@ -75,13 +77,13 @@ fn per_s(n: f64, time_us: f64) -> f64 {
 
 impl Layout for Imb {
     fn family(&self) -> &'static str {
-        SUITE.family
+        self.family
     }
 
     fn start(&mut self, run: &Run) -> String {
         self.ended = None;
-        self.end = if head::part(run).id == MT.id { END_OF_THREADS } else { END };
-        head::start(run, self.version)
+        self.end = if head::part(run, self.family).id == MT.id { END_OF_THREADS } else { END };
+        head::start(run, self)
     }
 
     fn splits_by(&self, block: &Block<'_>) -> &'static [&'static str] {

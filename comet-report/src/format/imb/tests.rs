@@ -13,7 +13,7 @@ use comet_core::definition::Definition;
 #[test]
 fn it_looks_as_it_did() {
     check_golden("format-imb.txt", &render("imb", &records("imb")));
-    check_golden("format-imb-3.2.txt", &render("imb-3.2", &records("imb")));
+    check_golden("format-imb-3.2.txt", &render("imb-3.2", &records("imb-3.2")));
 }
 
 /// Points of `kernel` of `suite` by `definition`, one for each value of the axis with the ends of

@@ -83,7 +83,8 @@ pub(super) fn translate(
     words: &[String],
     around: &Surroundings,
 ) -> Result<Translation, Stop> {
-    let program = Program::find(program)?;
+    let layout = words.iter().rev().find_map(|word| word.strip_prefix("--format="));
+    let program = Program::find(program, layout.unwrap_or_default())?;
     let reading = Options::of(program.name, program.suite.flags, program.letter).read(words)?;
     if program.suite.id == P2P.id {
         return p2p::translate(program, reading);

@@ -1,6 +1,8 @@
 //! The programs of IMB: what their command lines have that the others have not.
 
-use comet_report::suite::imb::{EXT, HALO, IO, MPI4, MT, NBC, P2P, RMA, SUITE, remarks};
+use comet_report::suite::imb::{
+    EXT, EXT_3_2, HALO, IO, IO_3_2, MPI4, MT, NBC, P2P, RMA, SUITE, V3_2, remarks,
+};
 use comet_report::suite::{Benchmark, Suite};
 
 use super::super::{Stop, not_here};
@@ -44,6 +46,20 @@ static PROGRAMS: [Program; 9] = [
     Program { name: "IMB-MT", suite: &MT, letter: "t", ..OF_MESSAGES },
 ];
 
+/// The programs of version 3.2.
+static OF_3_2: [Program; 3] = [
+    Program { name: "IMB-MPI1", suite: &V3_2, letter: "m", ..OF_MESSAGES },
+    Program { name: "IMB-EXT", suite: &EXT_3_2, letter: "e", ..OF_WINDOWS },
+    Program {
+        name: "IMB-IO",
+        suite: &IO_3_2,
+        letter: "i",
+        npmin: 1,
+        has_files: true,
+        ..OF_WINDOWS
+    },
+];
+
 /// Defaults of the programs of messages and collectives.
 const OF_MESSAGES: Program = Program {
     name: "",
@@ -63,14 +79,21 @@ const OF_WINDOWS: Program =
     Program { suite: &EXT, completed: Some(100), is_one_job: true, ..OF_MESSAGES };
 
 impl Program {
-    /// The program called `name`.
-    pub(super) fn find(name: &str) -> Result<&'static Self, Stop> {
-        PROGRAMS.iter().find(|program| program.name == name).ok_or_else(|| {
-            let names: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
+    /// The programs of the version whose suite is `family`.
+    fn of(family: &str) -> &'static [Self] {
+        if family == V3_2.family { &OF_3_2 } else { &PROGRAMS }
+    }
+
+    /// The program called `name` of the version whose layout is `family`.
+    pub(super) fn find(name: &str, family: &str) -> Result<&'static Self, Stop> {
+        let programs = Self::of(family);
+        programs.iter().find(|program| program.name == name).ok_or_else(|| {
+            let names: Vec<&str> = programs.iter().map(|program| program.name).collect();
             let (last, others) = names.split_last().unwrap_or((&"", &[]));
-            let (first, others) = (PROGRAMS[0].name, others.join(", "));
+            let layout = if family == V3_2.family { " in the layout imb-3.2" } else { "" };
+            let (first, others) = (programs[0].name, others.join(", "));
             Stop::Wrong(format!(
-                "{name} is not supported, but {others} and {last} are (write {first})"
+                "{name} is not supported{layout}, but {others} and {last} are (write {first})"
             ))
         })
     }
@@ -78,7 +101,8 @@ impl Program {
     /// The benchmark `word`.
     pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
         let (whose, list) = (format!("{}: ", self.name), format!("{} -list shows all", self.name));
-        let unknown = || match PROGRAMS.iter().find(|program| program.suite.find(word).is_some()) {
+        let mut programs = Self::of(self.suite.family).iter();
+        let unknown = || match programs.find(|program| program.suite.find(word).is_some()) {
             Some(Self { name, .. }) => {
                 Stop::Wrong(format!("{whose}{word} is a benchmark of {name} (write {name} {word})"))
             }

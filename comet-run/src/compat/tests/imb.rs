@@ -157,3 +157,25 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
     let alone = "osu_bw: 1 process was started, too few for a pair (start 2)";
     assert_eq!(translate("osu_bw", Some(1)), Err(Stop::Wrong(alone.into())));
 }
+
+#[test]
+fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
+    let layout = "--format=imb-3.2";
+    for (line, expected) in [(
+        "IMB-MPI1 Reduce_scatter -npmin 2 -msgsize 8 --ranks=2",
+        format!("run IMB-3.2:Reduce_scatter --rules imb-3.2 --unit 1 --sizes 8 --ranks=2 {layout}"),
+    )] {
+        check(&format!("{line} {layout}"), &expected);
+    }
+    for (line, sentence) in [
+        ("IMB-MPI1 Reduce_local", "IMB-MPI1: Reduce_local is not supported"),
+        (
+            "IMB-NBC",
+            "IMB-NBC is not supported in the layout imb-3.2, but IMB-MPI1, IMB-EXT and IMB-IO are \
+             (write IMB-MPI1)",
+        ),
+    ] {
+        let found = refusal(&format!("{line} {layout}"));
+        assert!(found.starts_with(sentence), "{line}: {found}");
+    }
+}
