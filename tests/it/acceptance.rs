@@ -59,6 +59,7 @@ const ROWS: &[Row] = &[
     (&[9], ALL, 0, &["# MPI_Datatype                   :   MPI_BYTE \n# MPI_Datatype for reductions    :   MPI_FLOAT \n# MPI_Op                         :   MPI_SUM  \n"]),
     (&[9], "IMB-MPI1 PingPong Reduce -data_type int -red_data_type char -npmin 2 -msgsize 8 --ranks=2 --machine=./flat.toml --out r.jsonl", 0, &["# MPI_Datatype                   :   MPI_INT \n# MPI_Datatype for reductions    :   MPI_CHAR \n", "\"params\":{\"datatype\":\"int\",\"hops\":1,\"length_bytes\":8,\"procs\":2}", "\"place\":\"separate\",\"element\":\"char\",\"operator\":\"sum\",\"length_bytes\":8,\"procs\":2}"]),
     (&[10], "IMB-MPI1 Bcast Reduce Gather Scatter -root_shift on -npmin 3 -msgsize 8 --ranks=3 --machine=./flat.toml --out r.jsonl", 0, &["\"params\":{\"algorithm\":\"native\",\"root\":\"rotate\",\"first_root\":0,\"length_bytes\":8,\"procs\":3}"]),
+    (&[10], "IMB-MPI1 Gather --format=imb-3.2 -npmin 3 -msgsize 8 --ranks=3 --machine=./flat.toml --out r.jsonl", 0, &["\"root\":\"rotate\"", "# Benchmarking Gather "]),
     // Windows.
     (&[6, 60], EXT, 0, &["# Benchmarking Window \n# #processes = 2 \n", "# Benchmarking Window \n# #processes = 4 \n#----------------------------------------------------------------\n       #bytes #repetitions  t_min"]),
     (&[61, 162], EXT, 0, &["# Benchmarking Unidir_Put \n# #processes = 2 \n# ( 2 additional processes waiting in MPI_Barrier)\n", SINGLE]),

@@ -104,7 +104,7 @@ pub(super) fn translate(
         has_zero: true,
         data_type: ELEMENTS[0],
         element: None,
-        rotates: false,
+        rotates: program.is_3_2(),
         mode: None,
         operations: program.operations,
         completed: program.completed,
@@ -437,6 +437,7 @@ impl Asked {
         if self.rotates {
             match self.benchmarks.iter().any(|of| is_rooted(of)) {
                 true => self.words.axis("root=rotate".into()),
+                false if self.program.is_3_2() => (),
                 false if self.program.suite.id == MPI4.id => self.notes.push(
                     "-root_shift on has no effect: a prepared collective keeps its root".into(),
                 ),

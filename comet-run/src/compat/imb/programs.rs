@@ -98,6 +98,11 @@ impl Program {
         })
     }
 
+    /// True for a program of version 3.2.
+    pub(super) fn is_3_2(&self) -> bool {
+        self.suite.family == V3_2.family
+    }
+
     /// The benchmark `word`.
     pub(super) fn benchmark(&self, word: &str) -> Result<&'static Benchmark, Stop> {
         let (whose, list) = (format!("{}: ", self.name), format!("{} -list shows all", self.name));

@@ -161,11 +161,14 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
 #[test]
 fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
     let layout = "--format=imb-3.2";
-    for (line, expected) in [(
-        "IMB-MPI1 Reduce_scatter -npmin 2 -msgsize 8 --ranks=2",
-        format!("run IMB-3.2:Reduce_scatter --rules imb-3.2 --unit 1 --sizes 8 --ranks=2 {layout}"),
-    )] {
-        check(&format!("{line} {layout}"), &expected);
+    for (line, names, rest) in [
+        ("IMB-MPI1 Reduce_scatter -npmin 2 -msgsize 8", "Reduce_scatter", "--unit 1 --sizes 8"),
+        ("IMB-MPI1 Bcast -npmin 2 -msgsize 8", "Bcast", "--sizes 8 --axis root=rotate"),
+        ("IMB-MPI1 Bcast -root_shift off -npmin 2 -msgsize 8", "Bcast", "--sizes 8"),
+    ] {
+        let options = format!("--ranks=2 {layout}");
+        let expected = format!("run IMB-3.2:{names} --rules imb-3.2 {rest} {options}");
+        check(&format!("{line} {options}"), &expected);
     }
     for (line, sentence) in [
         ("IMB-MPI1 Reduce_local", "IMB-MPI1: Reduce_local is not supported"),
