@@ -119,6 +119,9 @@ const ROWS: &[Row] = &[
     (&[127], "IMB-MPI1 PingPong -time 0.5 -msgsize 8 --machine=./flat.toml --out r.jsonl", 0, &["\"loop_limits\":{\"all_lengths_s\":10.5,\"bytes\":41943040,\"s\":0.5}"]),
     // A round trip takes 20 us, a loop 0.8 s, and all lengths have 2 s.
     (&[127], "IMB-MPI1 PingPong -time 2 -iter 40000 -msglog 0:2 -zero_size off --machine=./flat.toml --samples=1", 0, &["\n            1        40000 ", "\n            2        40000 ", "\n            4        40000 "]),
+    // By 3.2 a loop is cut down, however short its time is, and no length is left out.
+    (&[127], "IMB-MPI1 PingPong -time 0.001 -iter 900 -msglog 0:2 --format=imb-3.2 --machine=./flat.toml --samples=1", 0, &["\n            0           50 ", "\n            4           49 "]),
+    (&[127], "IMB-MPI1 PingPong -time 0.000001 -iter 900 -msglog 0:2 --format=imb-3.2 --machine=./flat.toml --samples=1", 0, &["\n            0            1 ", "\n            4            1 "]),
     (&[128], "IMB-MPI1 PingPong -mem 0.001 -msgsize 8,2097152,4194304 --machine=./flat.toml --out r.jsonl", 0, &["\n            8 ", "\n      2097152 out-of-mem.; needed X=   0.005 GB; use flag \"-mem X\" or MAX_MEM_USAGE>=X (IMB_mem_info.h)\n\n\n# All", "needs 8388608 bytes of memory on each rank, 1073742 are allowed (see --mem)"]),
     (&[129], "IMB-MPI1 -input names -msgsize 8 --machine=./flat.toml", 0, &["# Benchmarking PingPong \n", "# Benchmarking PingPing \n"]),
     (&[130, 160], "IMB-MPI1 PingPong -msglen lengths --machine=./flat.toml", 0, &["# Message lengths were user defined\n", "\n           24 ", "\n            3 "]),

@@ -19,7 +19,8 @@ pub enum Rules {
     /// Intel MPI Benchmarks 2021: one loop whose length follows from the message's, or as many
     /// single calls of a collective, each with a barrier behind it.
     Imb,
-    /// IMB 3.2: the same, but for collectives, whose calls follow each other in one loop as well.
+    /// IMB 3.2: the same, but for collectives, whose calls follow each other in one loop as well, and
+    /// without a time of all lengths.
     Imb32,
     /// IMB-P2P of the same version: one loop whose length follows from the message's alone.
     ImbP2p,
@@ -221,7 +222,8 @@ impl Rules {
     /// Limits of a loop, unless the user chooses some; `None` for rules that know none.
     pub fn loop_limits(self) -> Option<LoopLimits> {
         match self {
-            Self::Imb | Self::Imb32 => Some(LoopLimits::IMB),
+            Self::Imb => Some(LoopLimits::IMB),
+            Self::Imb32 => Some(LoopLimits { sweep_ns: f64::INFINITY, ..LoopLimits::IMB }),
             Self::ImbP2p => Some(LoopLimits::IMB_P2P),
             _ => None,
         }

@@ -7,8 +7,8 @@ use comet_report::suite::imb::has_modes;
 
 use super::{Asked, ELEMENTS, doubling};
 
-/// The limits of loops, and of all lengths, that the rules have anyway.
-const LOOP_LIMITS: &str = "40Mi,10s,210s";
+/// The limits of loops, and of all lengths, that the rules of 2021 and of 3.2 have anyway.
+const LOOP_LIMITS: [&str; 2] = ["40Mi,10s,210s", "40Mi,10s,none"];
 /// Operations of a loop at most, likewise.
 const OPERATIONS: u64 = 1000;
 /// The same where each is complete before the next one.
@@ -20,15 +20,19 @@ fn seconds(s: f64) -> String {
 }
 
 impl Asked {
-    /// Adds what limits a loop, and all lengths of a benchmark: so many times the time of a loop.
+    /// Adds what limits a loop, and since version 2021 all lengths of a benchmark: so many times the time of a
+    /// loop.
     pub(super) fn limit_loops(&mut self) {
         let n_listed = u32::try_from(self.list.as_ref().map_or(0, Vec::len)).unwrap_or(u32::MAX);
         let n_loops = n_listed.max(self.logs.1 - self.logs.0).saturating_sub(1).max(1);
-        let of_all = seconds(self.time_s * f64::from(n_loops));
+        let of_all = match self.program.is_3_2() {
+            true => "none".into(),
+            false => seconds(self.time_s * f64::from(n_loops)),
+        };
         let of_loop = format!("{}Mi,{}", self.volume, seconds(self.time_s));
         let limits = if self.is_unlimited { "none,none".into() } else { of_loop };
         let limits = format!("{limits},{of_all}");
-        if limits != LOOP_LIMITS {
+        if !LOOP_LIMITS.contains(&&*limits) {
             self.words.set("--loop-limits", limits);
         }
         if let Some(kind) = self.multiples {

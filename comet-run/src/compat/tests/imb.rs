@@ -165,6 +165,11 @@ fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
         ("IMB-MPI1 Reduce_scatter -npmin 2 -msgsize 8", "Reduce_scatter", "--unit 1 --sizes 8"),
         ("IMB-MPI1 Bcast -npmin 2 -msgsize 8", "Bcast", "--sizes 8 --axis root=rotate"),
         ("IMB-MPI1 Bcast -root_shift off -npmin 2 -msgsize 8", "Bcast", "--sizes 8"),
+        (
+            "IMB-MPI1 Barrier -time 2.5 -msglog 3",
+            "Barrier",
+            "--loop-limits 40Mi,2.5s,none --label imb_lengths=0,1..8*2",
+        ),
     ] {
         let options = format!("--ranks=2 {layout}");
         let expected = format!("run IMB-3.2:{names} --rules imb-3.2 {rest} {options}");
