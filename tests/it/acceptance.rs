@@ -70,6 +70,7 @@ const ROWS: &[Row] = &[
     (&[66], EXT_MULTI, 0, &["# Benchmarking Multi-Window \n", "# Benchmarking Multi-Unidir_Get \n", "# Benchmarking Multi-Unidir_Put \n", "# Benchmarking Multi-Bidir_Get \n", "# Benchmarking Multi-Bidir_Put \n", "# Benchmarking Multi-Accumulate \n"]),
     (&[67, 68, 165], EXT, 0, &["#\n#    MODE: AGGREGATE \n#\n       #bytes #repetitions      t[usec]   Mbytes/sec\n", "#\n#    MODE: NON-AGGREGATE \n#\n       #bytes"]),
     (&[69, 70, 152], EXT, 0, &["\"kernel\":\"unidir_put\"", "\"definition\":\"D5 loop_mean\"", "\"aggregate\":\"non_aggregate\""]),
+    (&[142, 143, 144, 145], "IMB-IO S_Read_Indv S_Write_Indv --format=imb-3.2 -npmin 1 --ranks=1 --transport=shm --io-dir=.", 0, &["# Maximum io portion in bytes:   16777216\n", "# note: standard mode: lengths, operations and limits are those of IMB\n", "\n        65536           50 ", "\n       524288           32 ", "\n     16777216            1 ", "#    MODE: NON-AGGREGATE \n#\n       #bytes #repetitions      t[usec]   Mbytes/sec\n            0           10 "]),
     (&[144, 150], "IMB-EXT Unidir_Get Window -msglog 0:2 --ranks=2 --transport=shm", 0, &["\n            4         1000 ", "\n            4          100 "]),
     (&[141], EXT, 0, &["\n            0 ", "\n            4 ", "\n           16 "]),
     // Files.

@@ -6,6 +6,7 @@ mod of_3_2;
 use comet_core::definition::Definition;
 
 use self::flags::{COUNTED_FLAGS, FLAGS, P2P_FLAGS};
+use self::of_3_2::IO_STANDARD;
 pub use self::of_3_2::{EXT_3_2, IO_3_2, V3_2};
 use super::Numbers::{
     self, Bands, Barrier, Collective, Exchange, Halo, Latency, Messages, Neighbours, Overlapped,
@@ -151,6 +152,30 @@ const PART: Suite = Suite {
     megabytes: &[1e6, 1_048_576.0],
     n_messages: &[1],
 };
+
+/// What a program measures without options.
+#[derive(Debug)]
+pub struct Standard {
+    /// The longest message, as a power of two.
+    pub max_log: u32,
+    /// Operations of each length at most.
+    pub operations: u64,
+    /// The same where each is complete before the next one begins.
+    pub completed: u64,
+    /// Data that a loop moves at most, in MiB.
+    pub volume_mib: u64,
+}
+
+/// What most programs measure.
+static STANDARD: Standard =
+    Standard { max_log: 22, operations: 1000, completed: 100, volume_mib: 40 };
+
+/// What the program of `suite` measures without options: the program IMB-IO of version 2021.11 takes the counts
+/// of the others, and not those of `IMB_settings_io.h`.
+pub fn standard(suite: &Suite) -> &'static Standard {
+    let is_of_files = (suite.family, suite.id) == (IO_3_2.family, IO_3_2.id);
+    if is_of_files { &IO_STANDARD } else { &STANDARD }
+}
 
 /// Lines below the name of a benchmark where benchmarks are listed.
 pub fn remarks(benchmark: &Benchmark) -> &'static [&'static str] {

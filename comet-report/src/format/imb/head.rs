@@ -9,7 +9,9 @@ use comet_core::topology::RankGrid;
 use super::super::foreign::{Block, n_groups, procs};
 use super::{Imb, LENGTHS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
-use crate::suite::imb::{AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks};
+use crate::suite::imb::{
+    self, AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks,
+};
 use crate::suite::{self, Numbers, Suite};
 
 /// The lines before the first table of `run`, in this layout.
@@ -123,13 +125,8 @@ pub(super) fn longest_bytes(run: Option<&Run>) -> u64 {
     run.and_then(|run| range(sizes(run)?)).map_or(STANDARD_LONGEST, |[_, max]| max)
 }
 
-/// The largest length of a run in standard mode.
+/// The largest length of most runs in standard mode.
 const STANDARD_LONGEST: u64 = 4_194_304;
-
-/// Lengths of a run in standard mode, of which all are whole numbers of `unit_bytes`.
-fn standard_sizes(unit_bytes: u64) -> String {
-    format!("0,{unit_bytes}..{STANDARD_LONGEST}*2")
-}
 
 /// A line with the mode of a run by the rules of `family`: standard, whose results are comparable, or
 /// optional, with what the user has changed.
@@ -143,14 +140,20 @@ fn mode(run: &Run, family: &str) -> String {
     let limits = ["bytes", "s"].map(|part| number("loop_limits", part));
     let is_set = |name: &str| run.config.get(name).is_some_and(|value| !value.is_null());
     let asked = suite::asked(family, run);
-    let unit_bytes = asked.first().map_or(1, |(suite, _)| suite.unit_bytes);
+    let part = part(run, family);
+    let standard = imb::standard(part);
     let has_lengths = asked.is_empty() || asked.iter().any(|(_, of)| of.numbers.has_lengths());
     let has = |part: &str| run.config.get("loop_limits").is_some_and(|of| of.get(part).is_some());
-    let sizes = standard_sizes(unit_bytes);
+    let sizes = format!("0,{}..{}*2", part.unit_bytes, 1u64 << standard.max_log);
+    let limits_of_standard = [(standard.volume_mib << 20) as f64, TIME_S].map(Some);
+    let operations = run.config.get("repetitions").and_then(|n| n.as_u64());
+    let completed = run.config.get("loop_limits").and_then(|of| of.get("completed")?.as_u64());
+    let are_others = operations.unwrap_or(OPERATIONS) != standard.operations
+        || completed.is_some_and(|n| n != standard.completed);
     let others = [
         ("lengths", has_lengths && text("sizes") != Some(&sizes)),
-        ("operations", is_set("repetitions") || is_set("warm_up") || has("completed")),
-        ("limits", limits != STANDARD_LIMITS.map(Some) || has("multiples")),
+        ("operations", are_others || is_set("warm_up")),
+        ("limits", limits != limits_of_standard || has("multiples")),
     ];
     let others: Vec<&str> = others.iter().filter(|(_, is)| *is).map(|(what, _)| *what).collect();
     match others[..] {
@@ -159,8 +162,10 @@ fn mode(run: &Run, family: &str) -> String {
     }
 }
 
-/// Limits of the loops of such a run: data in bytes, and time in seconds.
-const STANDARD_LIMITS: [f64; 2] = [41_943_040.0, 10.0];
+/// Most time of a loop of such a run, in seconds.
+const TIME_S: f64 = 10.0;
+/// Operations of a loop at most, unless the run says otherwise.
+const OPERATIONS: u64 = 1000;
 
 /// The name in MPI of the type or the operator that the user chose on `axis`, or else of `default`.
 fn chosen(run: &Run, axis: &str, default: &str) -> String {

@@ -4,7 +4,7 @@ use comet_core::definition::Definition;
 
 use super::super::Numbers::{Barrier, Collective, Exchange, Latency, Parallel, Reduction};
 use super::super::{Benchmark, Suite};
-use super::{OF_FENCES, OF_FILES, PART, row};
+use super::{OF_FENCES, OF_FILES, PART, Standard, row};
 
 /// The part IMB-MPI1 of version 3.2.
 pub static V3_2: Suite =
@@ -17,6 +17,10 @@ pub static EXT_3_2: Suite =
 /// The part IMB-IO of version 3.2.
 pub static IO_3_2: Suite =
     Suite { id: "imb-io", name: "IMB-IO", portion: "io portion", benchmarks: OF_FILES, ..PART_3_2 };
+
+/// What IMB-IO measures without options (`IMB_settings_io.h`).
+pub(super) static IO_STANDARD: Standard =
+    Standard { max_log: 24, operations: 50, completed: 10, volume_mib: 16 };
 
 /// Facts that the parts of version 3.2 have in common.
 const PART_3_2: Suite =

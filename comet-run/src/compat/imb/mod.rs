@@ -8,7 +8,7 @@ mod sizes;
 
 use comet_core::sweep::parse_count;
 use comet_core::topology::RankGrid;
-use comet_report::suite::imb::{HALO, MPI4, MT, OFF, ON, P2P};
+use comet_report::suite::imb::{HALO, MPI4, MT, OFF, ON, P2P, standard};
 use comet_report::suite::{Benchmark, Numbers};
 
 use self::programs::Program;
@@ -93,22 +93,23 @@ pub(super) fn translate(
         return counted::translate(program, reading, around);
     }
     let Reading { options, ours, plain, notes } = reading;
+    let standard = standard(program.suite);
     let mut asked = Asked {
         program,
         benchmarks: Vec::new(),
         included: Vec::new(),
         excluded: Vec::new(),
         n_ranks: None,
-        logs: program.logs,
+        logs: (0, standard.max_log),
         list: None,
         has_zero: true,
         data_type: ELEMENTS[0],
         element: None,
         rotates: program.is_3_2(),
         mode: None,
-        operations: program.operations,
-        completed: program.completed,
-        volume: program.volume_mib.into(),
+        operations: standard.operations,
+        completed: program.completes_each.then_some(standard.completed),
+        volume: standard.volume_mib.to_string(),
         time_s: TIME_S,
         is_unlimited: false,
         multiples: None,

@@ -15,14 +15,8 @@ pub(super) struct Program {
     pub(super) suite: &'static Suite,
     /// Its letter in the table of options.
     pub(super) letter: &'static str,
-    /// The shortest message of at least a byte and the longest, as powers of two.
-    pub(super) logs: (u32, u32),
-    /// Operations of each length at most.
-    pub(super) operations: u64,
-    /// The same where each operation is complete before the next one; `None` if none is.
-    pub(super) completed: Option<u64>,
-    /// Data that a loop moves at most, in MiB.
-    pub(super) volume_mib: &'static str,
+    /// True if some operations are complete before the next one begins.
+    pub(super) completes_each: bool,
     /// The least number of ranks, unless the user chooses it.
     pub(super) npmin: u64,
     /// True if its benchmarks need a folder for their files.
@@ -39,9 +33,8 @@ static PROGRAMS: [Program; 9] = [
     Program { name: "IMB-MPI4", suite: &MPI4, letter: "n", ..OF_MESSAGES },
     Program { name: "IMB-EXT", suite: &EXT, letter: "e", ..OF_WINDOWS },
     Program { name: "IMB-RMA", suite: &RMA, letter: "r", ..OF_WINDOWS },
-    // The program of version 2021.11 takes these counts, and not those of `IMB_settings_io.h`.
     Program { name: "IMB-IO", suite: &IO, letter: "i", npmin: 1, has_files: true, ..OF_WINDOWS },
-    Program { name: "IMB-P2P", suite: &P2P, completed: None, ..OF_WINDOWS },
+    Program { name: "IMB-P2P", suite: &P2P, ..OF_WINDOWS },
     Program { name: "IMB-HALO", suite: &HALO, letter: "h", ..OF_MESSAGES },
     Program { name: "IMB-MT", suite: &MT, letter: "t", ..OF_MESSAGES },
 ];
@@ -65,10 +58,7 @@ const OF_MESSAGES: Program = Program {
     name: "",
     suite: &SUITE,
     letter: "",
-    logs: (0, 22),
-    operations: 1000,
-    completed: None,
-    volume_mib: "40",
+    completes_each: false,
     npmin: 2,
     has_files: false,
     is_one_job: false,
@@ -76,7 +66,7 @@ const OF_MESSAGES: Program = Program {
 
 /// Defaults of the programs of windows.
 const OF_WINDOWS: Program =
-    Program { suite: &EXT, completed: Some(100), is_one_job: true, ..OF_MESSAGES };
+    Program { suite: &EXT, completes_each: true, is_one_job: true, ..OF_MESSAGES };
 
 impl Program {
     /// The programs of the version whose suite is `family`.

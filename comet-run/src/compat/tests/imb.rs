@@ -175,6 +175,11 @@ fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
         let expected = format!("run IMB-3.2:{names} --rules imb-3.2 {rest} {options}");
         check(&format!("{line} {options}"), &expected);
     }
+    let of_files = format!("IMB-IO P_Read_Expl -npmin 2 --io-dir=. --ranks=2 {layout}");
+    let expected = "--repetitions 50 --loop-completed 10 --loop-limits 16Mi,10s,none --sizes \
+                    0,1..16777216*2 --io-dir=. --ranks=2";
+    let names = "run IMB-3.2:P_Read_Expl --rules imb-3.2";
+    check(&of_files, &format!("{names} {expected} {layout}"));
     for (line, sentence) in [
         ("IMB-MPI1 Reduce_local", "IMB-MPI1: Reduce_local is not supported"),
         (
