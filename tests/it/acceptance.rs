@@ -150,6 +150,7 @@ const ROWS: &[Row] = &[
     (&[157], "IMB-MPI1 Alltoall -npmin 4 -msgsize 1024 --mem=8192 --ranks=4 --machine=./flat.toml", 0, &["\n         1024 "]),
     // Output.
     (&[160], ALL, 0, &["# Date                  : ", "# Machine               : ", "# Minimum message length in bytes:   0\n# Maximum message length in bytes:   1024\n", "# List of Benchmarks to run:\n\n# PingPong\n# PingPing\n"]),
+    (&[160], "IMB-MPI1 PingPing Allreduce -multi 0 --format=imb-3.2 -msgsize 8 --ranks=4 --machine=./flat.toml", 0, &["in the layout of IMB 3.2, MB of 2^20 bytes, MPI-1 part\n", "# or through the flag => -time\n", "# List of Benchmarks to run:\n\n# (Multi-)PingPing\n# (Multi-)Allreduce\n"]),
     (&[162], ALL, 0, &["# Benchmarking PingPong \n", SINGLE]),
     (&[36, 164], ALL, 0, &["# Benchmarking Barrier \n# #processes = 4 \n#---------------------------------------------------\n #repetitions", SYNC]),
     (&[168], ALL, 0, &["\n\n# All processes entering MPI_Finalize\n\n"]),

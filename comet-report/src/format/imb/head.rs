@@ -7,10 +7,10 @@ use comet_core::sweep;
 use comet_core::topology::RankGrid;
 
 use super::super::foreign::{Block, n_groups, procs};
-use super::{Imb, LENGTHS_LABEL, mt, p2p};
+use super::{Imb, LENGTHS_LABEL, ROWS_LABEL, mt, p2p};
 use crate::record::{Machine, Run};
 use crate::suite::imb::{
-    self, AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, WIDTH, only_mode, remarks,
+    self, AGGREGATE, GPU, HALO, IO, MT, P2P, SUITE, V3_2, WIDTH, only_mode, remarks,
 };
 use crate::suite::{self, Numbers, Suite};
 
@@ -19,7 +19,9 @@ pub(super) fn start(run: &Run, &Imb { family, version, .. }: &Imb) -> String {
     let program = format!("{} {}", run.suite.name, run.suite.version);
     let (program, part) = (program.trim_end(), part(run, family));
     let gpu = if run.config.contains_key(GPU) { " (GPU)" } else { "" };
-    let title = format!("#    {program}, in the layout of {} {version}{gpu}", part.name);
+    let is_3_2 = family == V3_2.family;
+    let words = part.words.first().filter(|_| is_3_2).map_or(String::new(), |of| format!(", {of}"));
+    let title = format!("#    {program}, in the layout of {} {version}{words}{gpu}", part.name);
     if part.id == MT.id {
         return mt::start(&title);
     }
@@ -29,6 +31,7 @@ pub(super) fn start(run: &Run, &Imb { family, version, .. }: &Imb) -> String {
     let rule = rule(5);
     let mut text = format!("{rule}\n{title}\n{rule}\n");
     text += &format!("# Date                  : {}\n{}", run.started_at, system(run));
+    text += if is_3_2 { RUN_TIME_CONTROL } else { "" };
     text += &format!("\n\n# Calling sequence was: \n\n# {}\n\n", run.argv.join(" "));
     text += &sizes(run).map_or(String::new(), |sizes| lengths(part, sizes));
     text += &types(run, part);
@@ -37,14 +40,23 @@ pub(super) fn start(run: &Run, &Imb { family, version, .. }: &Imb) -> String {
     if !asked.is_empty() {
         text += "\n# List of Benchmarks to run:\n\n";
     }
+    let multi = if is_3_2 && run.labels.contains_key(ROWS_LABEL) { "(Multi-)" } else { "" };
     for (_, benchmark) in asked {
-        text += &format!("# {}\n", benchmark.name);
+        text += &format!("# {multi}{}\n", benchmark.name);
         for remark in remarks(benchmark) {
             text += &format!("#     {remark}\n");
         }
     }
     text
 }
+
+/// What the head of version 3.2 says of its loops.
+const RUN_TIME_CONTROL: &str = "\n# New default behavior from Version 3.2 on:\n\n\
+    # the number of iterations per message size is cut down\n\
+    # dynamically when a certain run time (per message size sample)\n\
+    # is expected to be exceeded. Time limit is defined by variable\n\
+    # \"SECS_PER_SAMPLE\" (=> IMB_settings.h)\n\
+    # or through the flag => -time\n";
 
 /// Lines with the types of messages and of reductions, which files have not.
 fn types(run: &Run, part: &Suite) -> String {

@@ -7,16 +7,34 @@ use super::super::{Benchmark, Suite};
 use super::{OF_FENCES, OF_FILES, PART, Standard, row};
 
 /// The part IMB-MPI1 of version 3.2.
-pub static V3_2: Suite =
-    Suite { id: "imb", name: "IMB", n_messages: &[1, 2, 4], benchmarks: OF_3_2, ..PART_3_2 };
+pub static V3_2: Suite = Suite {
+    id: "imb",
+    name: "IMB",
+    words: &["MPI-1 part"],
+    n_messages: &[1, 2, 4],
+    benchmarks: OF_3_2,
+    ..PART_3_2
+};
 
 /// The part IMB-EXT of version 3.2.
-pub static EXT_3_2: Suite =
-    Suite { id: "imb-ext", name: "IMB-EXT", unit_bytes: 4, benchmarks: OF_FENCES, ..PART_3_2 };
+pub static EXT_3_2: Suite = Suite {
+    id: "imb-ext",
+    name: "IMB-EXT",
+    words: &["MPI-2 part"],
+    unit_bytes: 4,
+    benchmarks: OF_FENCES,
+    ..PART_3_2
+};
 
 /// The part IMB-IO of version 3.2.
-pub static IO_3_2: Suite =
-    Suite { id: "imb-io", name: "IMB-IO", portion: "io portion", benchmarks: OF_FILES, ..PART_3_2 };
+pub static IO_3_2: Suite = Suite {
+    id: "imb-io",
+    name: "IMB-IO",
+    words: &["MPI-IO part"],
+    portion: "io portion",
+    benchmarks: OF_FILES,
+    ..PART_3_2
+};
 
 /// What IMB-IO measures without options (`IMB_settings_io.h`).
 pub(super) static IO_STANDARD: Standard =
