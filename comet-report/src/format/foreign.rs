@@ -176,11 +176,16 @@ impl<L: Layout> Blocks<L> {
     }
 }
 
-/// A line that tells messages of `run` from those of an MPI, which the suites measure, where they are none.
+/// A line that tells messages of `run` from those of an MPI, which the suites measure, where they are none, or
+/// else their types from those of the suites.
 fn medium(run: &Run) -> &'static str {
     match run.transport.backend.as_deref() {
         Some("shm") => "# note: messages in shared memory, without an MPI\n",
         Some("sim") => "# note: messages of a simulated machine, without an MPI\n",
+        Some("mpi") => {
+            "# note: calls have types of fixed size: MPI_UINT8_T where no datatype is chosen, MPI_INT8_T for \
+             MPI_CHAR, MPI_INT32_T for MPI_INT\n"
+        }
         _ => "",
     }
 }
@@ -421,6 +426,20 @@ pub(crate) mod tests {
                 assert!(text.starts_with(&before), "{name} with {n} records");
                 before = text;
             }
+        }
+    }
+
+    #[test]
+    fn a_head_over_mpi_names_the_types_of_the_calls() {
+        for name in ["osu", "imb", "imb-3.2"] {
+            let mut records = records(name);
+            let Record::Run(run) = &mut records[0] else { unreachable!() };
+            run.transport.backend = Some("mpi".into());
+            let text = render(name, &records);
+            assert!(
+                text.contains("# note: calls have types of fixed size: MPI_UINT8_T "),
+                "{text}"
+            );
         }
     }
 
