@@ -3,7 +3,7 @@
 use comet_core::collective::Element;
 use comet_report::format::LENGTHS_LABEL;
 use comet_report::suite::Numbers;
-use comet_report::suite::imb::has_modes;
+use comet_report::suite::imb::{EXT, has_modes};
 
 use super::{Asked, ELEMENTS, doubling};
 
@@ -126,10 +126,14 @@ impl Asked {
         }
     }
 
-    /// Adds the ends of transfers.
+    /// Adds the places of transfers and their ends.
     pub(super) fn add_mode(&mut self) {
+        let are_there = self.benchmarks.iter().any(|benchmark| has_modes(benchmark));
+        if self.program.is_3_2() && self.program.suite.id == EXT.id && are_there {
+            self.words.axis("sections=disjoint".into());
+        }
         let Some(mode) = self.mode else { return };
-        match self.benchmarks.iter().any(|benchmark| has_modes(benchmark)) {
+        match are_there {
             true => self.words.axis(format!("aggregate={mode}")),
             false => self.notes.push(format!(
                 "-aggregate_mode {mode} has no effect: transfers of what is named end in one way"

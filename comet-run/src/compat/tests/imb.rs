@@ -170,6 +170,7 @@ fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
             "Barrier",
             "--loop-limits 40Mi,2.5s,none --label imb_lengths=0,1..8*2",
         ),
+        ("IMB-EXT Bidir_Put -msglog 3", "Bidir_Put", "--sizes 0,4..8*2 --axis sections=disjoint"),
     ] {
         let options = format!("--ranks=2 {layout}");
         let expected = format!("run IMB-3.2:{names} --rules imb-3.2 {rest} {options}");
