@@ -44,9 +44,8 @@ check() {
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
     announce "tests"
-    # With what the stage of the database has, so that it compiles nothing again; the stage with MPI tests
-    # the program without it.
-    cargo test --locked --features comet-run/png,comet-run/db-postgres
+    # With PNG, which the stage of the database has, too; the stage with MPI tests the program without it.
+    cargo test --locked --features comet-run/png
 
     announce "the whole benchmark once over, and its record"
     # With the program of the tests: another profile would compile everything once more.
