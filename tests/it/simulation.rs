@@ -241,9 +241,9 @@ split = { o_send = "310 ns", o_recv = "270 ns", handshake = "3 us" }
 "#;
 
 /// Times of an empty echo without load and at ninety per cent load, and the lengths of both loads.
-fn under_load(clock: &str, options: &str) -> ([f64; 2], [Value; 2]) {
+fn under_load(more: &str, options: &str) -> ([f64; 2], [Value; 2]) {
     let folder = Folder::new();
-    folder.write("shared.toml", &format!("{SHARED}{clock}"));
+    folder.write("shared.toml", &format!("{SHARED}{more}"));
     let line = "contention --machine ./shared.toml -n 15 -s 0,64,4Ki,64Ki -q --format none";
     folder.run(&format!("{line} {options} -o r.jsonl")).success();
     let records = folder.records("r.jsonl");

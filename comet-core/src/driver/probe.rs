@@ -143,10 +143,15 @@ pub(super) fn slice_samples(
     let sample_ns = probe.sample_ns.max(probe.batch_ns(repetitions)).max(1.0);
     let affordable_ns = real(settings.case_budget_ns) / f64::from(slices.min);
     let in_time = real(slices.length_ns) / sample_ns;
-    let n_loaded = if is_loaded(info) { MIN_LOADED.div_ceil(repetitions) } else { 1 };
+    let n_loaded = least_samples(info, repetitions);
     let least = MIN_SLICE_SAMPLES.max(f64::from(n_loaded));
     let wanted = in_time.max(least).min(affordable_ns / sample_ns);
     to_u32(wanted.clamp(1.0, f64::from(slices.max_samples.max(n_loaded))))
+}
+
+/// The fewest samples of a slice of `info`, of so many repetitions, where time is no matter.
+pub(super) fn least_samples(info: &KernelInfo, repetitions: u32) -> u32 {
+    if is_loaded(info) { MIN_LOADED.div_ceil(repetitions) } else { 1 }
 }
 
 /// True if the operations of `info` run beside a load, which takes time to build up.
