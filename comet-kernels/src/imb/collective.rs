@@ -23,14 +23,15 @@
 //! **Parameters**: `length_bytes` of one message: the vector of a reduction, the part of a rank; a
 //! reduce_scatter of `imb` has a part of that length for each rank, as IMB 2021 has; one of `osu`
 //! shares a vector of that length out, as OSU and IMB 3.2 do, so that IMB-MPI1 in the layout
-//! `imb-3.2` measures `osu/reduce_scatter`. `root` of rooted ones: `first_root` alone, or each rank in turn from it on.
-//! `place` of the input: a buffer of its own, or that of the output (MPI_IN_PLACE). `element` and
-//! `operator` of reductions. `algorithm`: that of the transport, or one of the library.
+//! `imb-3.2` measures `osu/reduce_scatter`. `root` of rooted ones: `first_root` alone, or each rank
+//! in turn from it on. `place` of the input: a buffer of its own, or that of the output
+//! (MPI_IN_PLACE). `element` and `operator` of reductions. `algorithm`: that of the transport, or
+//! one of the library.
 //!
-//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; the first
-//! root, the middle and the last one, but for those that the transport refuses and nothing times; parts of
-//! uneven lengths where the call admits them. Reductions by integers that every element type holds
-//! exactly, in any order.
+//! **Verified by**: contents on every rank, over spoiled buffers with canaries on both sides; the
+//! first root, the middle and the last one, but for those that the transport refuses and nothing
+//! times; parts of uneven lengths where the call admits them. Reductions by integers that every
+//! element type holds exactly, in any order.
 //!
 //! **Caution**: the forms with a v get parts of one length when they are timed, that with a w also
 //! parts of one type, bytes; it is a way of its own in MPI libraries, and alltoallv elsewhere. In

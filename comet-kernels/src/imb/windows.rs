@@ -22,8 +22,8 @@
 //! **Verified by**: other test data of each rank; contents of the buffers and of the answer; source
 //! and length of every message.
 //!
-//! **Caution**: of an odd number of ranks the last takes no part, and is not counted. All messages of a window are of one
-//! buffer and go into one, as in IMB.
+//! **Caution**: of an odd number of ranks the last takes no part, and is not counted. All messages of
+//! a window are of one buffer and go into one, as in IMB.
 
 use comet_core::kernel::prelude::*;
 use comet_core::layout::Packing;
