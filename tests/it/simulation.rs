@@ -218,27 +218,7 @@ fn times_that_vary_take_an_echo_out_of_step_with_its_load() {
 }
 
 /// A network on whose links long messages of a load hold up short echoes.
-const SHARED: &str = r#"
-format = 1
-name = "shared"
-topology = { kind = "torus", dims = [5, 3], switching = "cut-through", link = "1300 MB/s" }
-noise = { seed = 1, source = [{ kind = "log_normal", sigma = "2 %" }] }
-
-[[protocol]]
-up_to = "30 kB"
-kind = "eager"
-t0 = "1370 ns"
-per_byte = "1.25 ns/B"
-hop = "83 ns"
-split = { o_send = "310 ns", o_recv = "270 ns" }
-
-[[protocol]]
-kind = "rendezvous"
-t0 = "9700 ns"
-per_byte = "0.8 ns/B"
-hop = "83 ns"
-split = { o_send = "310 ns", o_recv = "270 ns", handshake = "3 us" }
-"#;
+const SHARED: &str = include_str!("machines/shared.toml");
 
 /// Times of an empty echo without load and at ninety per cent load, and the lengths of both loads.
 fn under_load(more: &str, options: &str) -> ([f64; 2], [Value; 2]) {

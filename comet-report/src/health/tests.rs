@@ -159,18 +159,7 @@ fn the_text_has_a_row_for_each_quantity() {
     fixture::add_length(&mut records, 1 << 20, fixture::pairs(5, |_, _| 1 << 17));
     records.points.push(fixture::barrier(5, |rank| 4000 + 100 * rank as u64));
     records.points.push(fixture::noise(5, |_| [50_000, 50_000, 51_000, 52_000]));
-    let expected = "\
-# 5 ranks: 10 pairs in 5 rounds
-#             of        among             min     median        max  unit
-latency       8 B       any ranks        1.0000     1.0000     2.0000  us          4 of 10 pairs slow
-bandwidth     1 MiB     any ranks        8.0000     8.0000     8.0000  GB/s        0 of 10 pairs slow
-barrier                 ranks            4.0000     4.2000     4.4000  us          rank 4 is last
-work                    ranks            50.500     50.500     50.500  us          0 ranks slow
-noise                   ranks            1.0291     1.0291     1.0291  p99/median  0 ranks noisy
-suspicious: rank 3: 8 B: 4 of 4 pairs take more than 1.10 times the median, up to 2.00
-verdict: rank 3 is an outlier
-";
-    assert_eq!(of(&records).to_string(), expected);
+    assert_eq!(of(&records).to_string(), include_str!("tests/table.txt"));
 }
 
 /// A fraction from 0 to 1 for each seed (splitmix64).

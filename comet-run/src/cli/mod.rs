@@ -52,22 +52,7 @@ Examples:
   comet-run help echo                          the page of a kernel; comet-run list has all";
 
 /// Command lines for many purposes, as in `--help` and the man page.
-pub(crate) const EXAMPLES: &str = "\
-Examples:
-  comet-run all                                the whole 1993 benchmark on this machine
-  comet-run echo barrier -n 2                  two kernels on two ranks
-  comet-run barrier -n 2..16*2                 a kernel on 2, 4, 8 and 16 ranks, in one file
-  comet-run 'matrix/*' -n 6 --mesh 2x3         all matrix kernels on a mesh of your choice
-  comet-run echo -s 0,1..4Mi*2 --hops 1        0, 1, 2, 4 ... bytes to a neighbour
-  comet-run plan all -n 8                      cases, time and memory of a run
-  comet-run check -n 8                         test message passing on this machine
-  comet-run all --machine ipsc860 -n 16        the same on a simulated iPSC/860
-  comet-run show comet-results/X.jsonl --format csv
-  comet-run help echo                          the page of a kernel
-
-Sweeps are lists of counts and ranges, as in 0,8,1Ki..4Mi*2 or 0..100+10; K M G and Ki Mi Gi are
-powers of 1024, kB MB GB of 1000.
-";
+pub(crate) const EXAMPLES: &str = include_str!("examples.txt");
 
 /// Measures message passing: startup times, bandwidths, collectives, contention, overlap, matrices
 #[derive(Debug, Parser)]

@@ -157,39 +157,3 @@ fn benchmarks_of_all_ranks_run_on_more_and_more_of_them() {
     let alone = "osu_bw: 1 process was started, too few for a pair (start 2)";
     assert_eq!(translate("osu_bw", Some(1)), Err(Stop::Wrong(alone.into())));
 }
-
-#[test]
-fn programs_of_version_3_2_have_its_rules_and_benchmarks() {
-    let layout = "--format=imb-3.2";
-    for (line, names, rest) in [
-        ("IMB-MPI1 Reduce_scatter -npmin 2 -msgsize 8", "Reduce_scatter", "--unit 1 --sizes 8"),
-        ("IMB-MPI1 Bcast -npmin 2 -msgsize 8", "Bcast", "--sizes 8 --axis root=rotate"),
-        ("IMB-MPI1 Bcast -root_shift off -npmin 2 -msgsize 8", "Bcast", "--sizes 8"),
-        (
-            "IMB-MPI1 Barrier -time 2.5 -msglog 3",
-            "Barrier",
-            "--loop-limits 40Mi,2.5s,none --label imb_lengths=0,1..8*2",
-        ),
-        ("IMB-EXT Bidir_Put -msglog 3", "Bidir_Put", "--sizes 0,4..8*2 --axis sections=disjoint"),
-    ] {
-        let options = format!("--ranks=2 {layout}");
-        let expected = format!("run IMB-3.2:{names} --rules imb-3.2 {rest} {options}");
-        check(&format!("{line} {options}"), &expected);
-    }
-    let of_files = format!("IMB-IO P_Read_Expl -npmin 2 --io-dir=. --ranks=2 {layout}");
-    let expected = "--repetitions 50 --loop-completed 10 --loop-limits 16Mi,10s,none --sizes \
-                    0,1..16777216*2 --io-dir=. --ranks=2";
-    let names = "run IMB-3.2:P_Read_Expl --rules imb-3.2";
-    check(&of_files, &format!("{names} {expected} {layout}"));
-    for (line, sentence) in [
-        ("IMB-MPI1 Reduce_local", "IMB-MPI1: Reduce_local is not supported"),
-        (
-            "IMB-NBC",
-            "IMB-NBC is not supported in the layout imb-3.2, but IMB-MPI1, IMB-EXT and IMB-IO are \
-             (write IMB-MPI1)",
-        ),
-    ] {
-        let found = refusal(&format!("{line} {layout}"));
-        assert!(found.starts_with(sentence), "{line}: {found}");
-    }
-}

@@ -40,39 +40,7 @@ fn imported(name: &str, text: &str) -> (Imported, Vec<String>) {
 
 const MORE: &str = "begin measurement \"more\"\nmeasure comm(n) : Barrier()\nend measurement\n";
 
-const SCRIPT: &str = "\
-# a comment
-set_min_repetitions(8)
-set_max_nr_node_times(4)
-set_max_relative_standard_error(0.03)
-set_skampi_buffer(64kb)
-dt = MPI_INT
-n = get_np()
-all = comm(n)
-begin measurement \"lengths\"
-  for count = 1 to ... step *sqrt(2) do
-    measure all : Bcast(count, dt, 0)
-  od
-end measurement
-begin measurement \"ranks\"
-  for procs = 2 to n do
-    measure comm(procs) : Reduce(2*32, MPI_DOUBLE, MPI_MAX, 0)
-    measure comm(procs) : Comm_dup()
-    measure comm(procs) : Comm_fork()
-  od
-end measurement
-@include \"more.inc\"
-if n > 4 then
-  measure all : Barrier()
-fi
-pair = comm2_max_latency_with_root()
-for count in [1, 8, 1kb] do measure pair : Pingpong_Ssend_Recv(count, MPI_CHAR, 0, 1) od
-for i = 1 to 8 step *1.5 do
-  set_max_repetitions(16)
-  measure all : Bcast(i*count, dt, 0)
-  measure all : Scan(i, dt, MPI_SUM)
-od
-";
+const SCRIPT: &str = include_str!("tests/script.ski");
 
 #[test]
 fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
@@ -105,20 +73,7 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
     );
 }
 
-const CYCLING: &str = "\
-all = comm(4)
-measure all : Bcast(8, MPI_INT, 0)
-switch_buffer_cycling_off()
-measure all : Bcast(8, MPI_INT, 0)
-set_skampi_buffer(1MB)
-set_skampi_buffer(0)
-switch_buffer_cycling_on()
-measure all : Bcast(8, MPI_INT, 0)
-measure all : Barrier()
-set_skampi_buffer_mpi_alloc_mem(64kb, MPI_INFO_NULL)
-measure all : Alltoall(8, MPI_INT, 8, MPI_INT)
-measure all : Win_fence_open(8, MPI_INT, MPI_INFO_NULL, 0)
-";
+const CYCLING: &str = include_str!("tests/cycling.ski");
 
 #[test]
 fn repetitions_go_through_the_buffer_unless_a_script_switches_that_off() {
@@ -137,17 +92,7 @@ fn repetitions_go_through_the_buffer_unless_a_script_switches_that_off() {
     assert_eq!(found.notes, ["c.ski:6: set_skampi_buffer, which the rules decide or nothing does"]);
 }
 
-const DELAYS: &str = "\
-set_skampi_buffer(64kb)
-all = comm(4)
-for delay in [0, 100, 50000] do
-  measure all : Win_complete_delayed_wait(8, MPI_CHAR, MPI_INFO_NULL, 0, 1, delay)
-od
-for late = 0 to 30 step 10 do
-  measure all : Win_wait_delayed_complete(8, MPI_CHAR, MPI_INFO_NULL, 0, 0, late)
-od
-measure all : Win_complete_delayed_wait(8, MPI_CHAR, MPI_INFO_NULL, nothing, 1, 50)
-";
+const DELAYS: &str = include_str!("tests/delays.ski");
 
 #[test]
 fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
@@ -163,24 +108,7 @@ fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
     assert_eq!(found.notes, notes);
 }
 
-const ONE_SIDED: &str = "\
-set_skampi_buffer(64kb)
-pair = comm2_max_latency_with_root()
-for count = 1 to ... step *2 do
-  measure pair : Accumulate(count, MPI_INT, MPI_INFO_NULL, MPI_SUM)
-  measure pair : Accumulate(count, MPI_DOUBLE, MPI_INFO_NULL, MPI_MAX)
-  measure pair : Accumulate(count, MPI_INT, MPI_INFO_NULL, MPI_REPLACE)
-od
-measure comm(4) : Win_lock(8, MPI_INT, MPI_INFO_NULL, 0, MPI_LOCK_SHARED)
-measure comm(4) : Win_start(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK)
-measure comm(4) : Win_complete(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOCHECK, 0)
-measure comm(4) : Win_fence_open(8, MPI_INT, MPI_INFO_NULL, MPI_MODE_NOPUT)
-for access in data_access_routines(ROUTINES & ALL) do
-  measure comm(4) : MPI_IO_read_once(8, MPI_BYTE, MPI_BYTE, MPI_BYTE, FALSE, access)
-  measure comm(access) : Barrier()
-od
-measure comm(4) : Barrier()
-";
+const ONE_SIDED: &str = include_str!("tests/one_sided.ski");
 
 /// Of loops over what a function yields the measurements are named, and what follows them is read.
 #[test]
@@ -217,20 +145,7 @@ fn notes(found: &Imported) -> Vec<&str> {
     found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect()
 }
 
-const NUMBERS: &str = "\
-set_skampi_buffer(64kb)
-n = get_comm_size(MPI_COMM_WORLD)
-for procs = 2 to n do
-  measure comm(procs) : delayed_Alltoall(8, MPI_INT, 8, MPI_INT, 0.001, 1)
-  measure comm(procs) : delayed_Gather(8, MPI_INT, 8, MPI_INT, 0, 0.00005, n-1)
-  measure comm(procs) : delayed_Gather(8, MPI_INT, 8, MPI_INT, 1, 0.001, 1)
-  measure comm(procs) : Bcast(8, MPI_CHAR, 1)
-  measure comm(procs) : Gather(8, MPI_CHAR, 8, MPI_CHAR, n-1)
-  measure comm(procs) : Reduce(8, MPI_INT, MPI_SUM, n)
-  measure comm(procs) : Gather_using_Send_Recv(8, MPI_CHAR, 8, MPI_CHAR, 1)
-  measure comm(procs) : Allgather(8, MPI_CHAR, 8, MPI_CHAR)
-od
-";
+const NUMBERS: &str = include_str!("tests/numbers.ski");
 
 /// Roots, delays and late ranks are numbers behind the datatypes, and a delay is in seconds.
 #[test]
@@ -258,28 +173,7 @@ fn collectives_have_the_root_and_the_delay_of_their_numbers() {
     );
 }
 
-const TESTS_AND_PUTS: &str = "\
-set_skampi_buffer(64kb)
-n = get_comm_size(MPI_COMM_WORLD)
-for procs = 2 to n do
-  measure comm(procs) : Win_test(8, MPI_INT, MPI_INFO_NULL, 0, 1)
-  measure comm(procs) : Win_test(8, MPI_INT, MPI_INFO_NULL, 0, 0)
-  measure comm(procs) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 10)
-  measure comm(procs) : Win_test_delayed(8, MPI_INT, MPI_INFO_NULL, 0, 1, 0)
-  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, n-1)
-  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 1)
-  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, -1)
-  measure comm(procs) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, 10, 0)
-od
-for late in [0, 10] do
-  measure comm(n) : Win_start_delayed_post(8, MPI_INT, MPI_INFO_NULL, 0, late, -1)
-od
-for puts = 1 to 16 step *2 do
-  measure comm2() : Combining_Put_fence(8, MPI_INT, MPI_INFO_NULL, puts)
-  measure comm2() : Combining_Put_dedicated(8, MPI_INT, MPI_INFO_NULL, puts)
-od
-measure comm(n-1) : Barrier()
-";
+const TESTS_AND_PUTS: &str = include_str!("tests/tests_and_puts.ski");
 
 /// A delay of 0 is no call before the start, and the last of all ranks is among all of them alone.
 #[test]
@@ -338,34 +232,7 @@ fn functions_of_files_are_refused_by_what_they_time_beside() {
     }
 }
 
-const PARAMETERS: &str = "\
-@MACHINE Cray T3E
-@MEMORY 4096
-@OUTFILE t3e.out
-@BASETYPE1 MPI_INT
-@CACHEWARMUP 5
-@POSTPROC yes
-@MEASUREMENTS
-MPI_Bcast-length
-{
-  Type = 17;
-  Variation = Length;
-  Scale = Dynamic_log;
-  Start_Argument = 0;
-  End_Argument = Max_Value;
-  Stepwidth = 1.414213562;
-  Max_Repetition = 40;
-  Min_Repetition = Default_Value;
-  Standard_error = 0.05;
-  Cut_Quantile = 0.1;
-}
-gatherv {
-  Type = 46; Variation = Nodes; Scale = Fixed_linear; Default_Message_length = 128; Multiple_of = 2; Node_Times = yes; Min_Repetition = Invalid_Value;
-}
-worker { Type = 12; Variation = Chunks; }
-bcast { Type = 17; Variation = Chunks; }
-type { Type = 29; }
-";
+const PARAMETERS: &str = include_str!("tests/parameters.skm");
 
 /// SK-02 to SK-04, SK-06, SK-08 to SK-12: the preamble, and the keys of a suite; what is none of ours (SK-05, SK-07) is
 /// refused by its line.
@@ -397,28 +264,7 @@ fn a_parameter_file_becomes_entries() {
 }
 
 /// Figure 1 of the paper, with values for some keys that it leaves open.
-const FIGURE_1: &str = "\
-@MACHINE IBM SP
-@OUTFILE skampi.out
-@LOGFILE skampi.log
-...
-@POSTPROC no
-@Basetype1 MPI_INT
-@MEASUREMENTS
-MPI_Send-MPI_Recv-dynamicVector1
-{
-  Type = 1; Basetype_Number = 1; Variation = Length; Scale = Dynamic_log; Node_Times = yes;
-  Send_Datatype_Number = 50;
-  Receive_Datatype_Number = 50;
-  Max_Repetition = Default_Value; Min_Repetition = Default_Value; Multiple_of = Default_Value;
-  Time_Measurement = Invalid_Value; Time_Suite = 3; Cut_Quantile = Default_Value;
-  Default_Chunks = 0; Default_Message_length = 256;
-  Start_Argument = 0; End_Argument = Max_Value; Stepwidth = 1.414213562;
-  Max_Steps = 40;
-  Min_Distance = 2;
-  Max_Distance = 512; Standard_error = Default_Value;
-}
-";
+const FIGURE_1: &str = include_str!("tests/figure_1.skampi");
 
 /// SK-08 and SK-09.
 #[test]
