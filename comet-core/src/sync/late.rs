@@ -62,7 +62,7 @@ pub struct Entry<'a> {
     pub entered: &'a AtomicU64,
 }
 
-/// The ranks that are late in turn: all, or [`MAX_LATE_RANKS`] of them spread evenly, or fewer of
+/// The ranks that are late in turn: all, or 16 of them spread evenly, or fewer of
 /// more than 4096; the last one is no root of a tree.
 pub fn late_ranks(n_ranks: usize) -> impl Iterator<Item = Rank> {
     let most = (MAX_MESSAGES / n_ranks.max(1)).clamp(1, MAX_LATE_RANKS);
