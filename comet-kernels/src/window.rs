@@ -23,7 +23,7 @@ pub(crate) const AGGREGATE_FIRST: AxisUse = AxisUse::of(&AGGREGATE, "1,0");
 /// Places of the transfers: one for all, or one for each of a loop of IMB.
 pub(crate) static SECTIONS: Axis = Axis::choice(
     "sections",
-    "places of transfers: one for all, or disjoint ones in turn, 1000 or as many as 40 MiB hold",
+    "places of transfers: one for all, or disjoint ones in turn, 40 MiB at most",
     &["one", "disjoint"],
 );
 

@@ -54,7 +54,7 @@ use crate::imb_p2p::replace::Passing;
 /// The two ranks.
 static PAIR: Axis = Axis::choice(
     "pair",
-    "ranks of a ping-pong: 0 and a neighbour, or those with the longest round trip, of rank 0 or of all",
+    "rank 0 and a neighbour, or two with the longest round trip, of rank 0 or of all",
     &["neighbour", "slowest_of_root", "slowest"],
 );
 
