@@ -67,8 +67,8 @@ fn rates(info: &KernelInfo) -> String {
 fn figure(series: &Series) -> &'static str {
     match series.quote {
         Quote::Median => "median",
-        Quote::SliceMean => "mean",
-        _ => "minimum",
+        Quote::Min | Quote::LeastOf20 => "minimum",
+        Quote::SliceMean | Quote::Mean | Quote::MiddleMean | Quote::Corrected => "mean",
     }
 }
 

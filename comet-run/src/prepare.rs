@@ -262,7 +262,16 @@ pub(crate) fn fault(
     inject: Option<&(&'static Fault, String)>,
 ) -> anyhow::Result<Option<(&'static Fault, String)>> {
     let Some((fault, name)) = inject else { return Ok(None) };
-    Ok(Some((*fault, selection::select_one(name, &catalogue::infos())?.id())))
+    let info = selection::select_one(name, &catalogue::infos())?;
+    if info.class == Class::Contention && fault.n_times(info.class).is_some() {
+        let name = fault.name;
+        return Err(exit::usage(format!(
+            "--inject {name}:{} is refused: its load goes on until its echo ends it, so none of \
+             the two can be {name} alone (write corrupt)",
+            info.id()
+        )));
+    }
+    Ok(Some((*fault, info.id())))
 }
 
 /// Axes that every kernel has and none declares: the ranks.

@@ -32,6 +32,8 @@ fn values(info: &KernelInfo, used: &AxisUse) -> Vec<u64> {
     let has_lengths = info.axes.iter().any(|used| used.axis == &LENGTH_BYTES);
     let has_algorithms = info.axes.iter().any(|used| used.axis.name == "algorithm");
     match axis.kind {
+        // A rank that is recorded hears no other, and finds no pair.
+        AxisKind::Choice if axis.name == "pair" => vec![0],
         AxisKind::Choice => choices(axis),
         // A ring, and a square where there are ranks enough.
         AxisKind::Count if axis.name == "topo_1" => vec![1],

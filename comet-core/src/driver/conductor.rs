@@ -8,7 +8,7 @@ use super::placement::Placement;
 use super::point::{CaseState, Gathered, join};
 use super::probe;
 use super::stage::{self, Report, Stage};
-use super::{DriverError, Pace, Settings, clock};
+use super::{DriverError, Pace, Rules, Settings, clock};
 use crate::event::{
     CaseFailure, ClockCalibration, Event, Failure, Listener, Measurement, Pass, RunEnd, RunStart,
     SeriesResult, Stop,
@@ -282,7 +282,9 @@ impl<T: Transport> Conductor<'_, T> {
         self.look_at_placement()?;
         let (case, pace) = (point.case, point.next_pace());
         let period_ns = self.settings.rules.period_ns(&pace, case.info, &point.probe);
-        let may_look = case.info.begins_again
+        // Foreign rules say what goes before an operation, and how often each rank is a root.
+        let may_look = self.settings.rules == Rules::Comet
+            && case.info.begins_again
             && case.n_threads() == 1
             && self.settings.buffers.cache_bytes().is_none();
         let pace = Pace {

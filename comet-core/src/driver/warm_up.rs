@@ -113,7 +113,7 @@ impl<T: Transport> Conductor<'_, T> {
                 let of_info = (slices, case.info);
                 let n = probe::slice_samples(settings, of_info, probe, pace.repetitions);
                 // Simulated ranks take their time in no time.
-                match self.stage.t.clock().is_virtual {
+                match self.stage.t.clock().is_virtual && settings.samples.is_none() {
                     true => n.max(probe::least_samples(case.info, pace.repetitions)),
                     false => n,
                 }

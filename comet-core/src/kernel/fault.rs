@@ -64,7 +64,7 @@ impl Fault {
     }
 
     /// Times that each operation of a kernel of `class` is carried out, where it is another number than one.
-    pub(crate) fn n_times(&self, class: Class) -> Option<u32> {
+    pub fn n_times(&self, class: Class) -> Option<u32> {
         match self.effect {
             Effect::Repeats(n) => Some(n),
             Effect::Meets => (class == Class::Synchronisation).then_some(0),

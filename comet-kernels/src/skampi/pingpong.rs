@@ -58,6 +58,9 @@ static PAIR: Axis = Axis::choice(
     &["neighbour", "slowest_of_root", "slowest"],
 );
 
+/// The most ranks of which all pairs are tried: their number grows with the square.
+const MAX_RANKS_OF_PAIRS: usize = 1024;
+
 /// Memory of the receipt of a synchronous message.
 const RECEIPT_BYTES: u64 = 64;
 
@@ -141,6 +144,13 @@ const FAMILY: KernelInfo = KernelInfo {
     series: &[
         Series::on_test_node("pingpong").moving(|case, _| Some(2 * case.value(&LENGTH_BYTES)))
     ],
+    admits: |case, world| match (case.value(&PAIR), world.n_ranks) {
+        (2, n_ranks) if n_ranks > MAX_RANKS_OF_PAIRS => Err(format!(
+            "{n_ranks} ranks are too many to try all of their pairs, at most {MAX_RANKS_OF_PAIRS} \
+             are tried (take pair=slowest_of_root)"
+        )),
+        _ => (SUITE.admits)(case, world),
+    },
     ..SUITE
 };
 
@@ -203,7 +213,7 @@ impl<T: Transport> Pattern<T> for Replaced {
         class: Class::Exchange,
         timing: Timing::Pipelined,
         admits: |case, world| {
-            (SUITE.admits)(case, world).and_then(|()| world.require_one_layout(case))
+            (FAMILY.admits)(case, world).and_then(|()| world.require_one_layout(case))
         },
         has_layouts: true,
         is_packed: true,

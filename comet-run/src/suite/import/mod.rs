@@ -147,7 +147,7 @@ impl Imported {
 /// Head of an entry.
 const ENTRY: &str = "[[measure]]";
 /// Numbers of ranks, for one of which an entry has a plan.
-const RANKS: [usize; 4] = [4, 16, 128, 1024];
+const RANKS: [usize; 5] = [4, 16, 128, 1024, 16_384];
 
 /// Reads and plans `text`, a suite file without a name, on simulated ranks.
 fn require_readable(text: &str) -> anyhow::Result<()> {
