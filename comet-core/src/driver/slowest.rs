@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::rounds;
 use crate::transport::{Rank, Source, Tag, Transport};
 
-/// Round trips of a pair, of which the shortest counts; one in virtual time, which repeats.
+/// Round trips of a pair, of which the shortest counts; few in virtual time, which repeats.
 const N_TRIPS: u32 = 20;
 
 /// A number of ranks, and whether rank 0 is one of the pair.
@@ -58,7 +58,7 @@ fn find<T: Transport>(t: &T, tag: Tag, of_root: bool) -> Result<[Rank; 2]> {
 /// The shortest time of a round trip with `peer`; the lower rank of the two begins.
 fn shortest_ns<T: Transport>(t: &T, peer: Rank, tag: Tag) -> Result<u64> {
     let mut least_ns = u64::MAX;
-    for _ in 0..if t.clock().is_virtual { 1 } else { N_TRIPS } {
+    for _ in 0..if t.clock().is_virtual { 3 } else { N_TRIPS } {
         let start_ns = t.now_ns();
         if t.rank() < peer {
             t.blocked_send(peer, tag, &[])?;

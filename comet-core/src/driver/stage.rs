@@ -162,12 +162,6 @@ impl<'a, T: Transport> Stage<'a, T> {
         let of_kernel = |fault: &&(_, String)| fault.1 == kernel.info().id();
         let fault = self.settings.fault.as_ref().filter(of_kernel).map(|(fault, _)| *fault);
         let alone = self.alone.as_ref().filter(|_| fault.is_some_and(Fault::empties_barriers));
-        let proved = match (self.part(target.arrangement), pace) {
-            (Some(part), Some((pace, _))) if pace.proves_barrier => {
-                self.prove_barrier(kernel.info(), pace, part, alone.unwrap_or(part))?
-            }
-            _ => Ok(()),
-        };
         // Rank 0 has heard of the step before from all ranks; in virtual time nothing of it lasts.
         if pace.is_some() || !self.t.clock().is_virtual {
             self.t.barrier()?;
@@ -187,6 +181,13 @@ impl<'a, T: Transport> Stage<'a, T> {
                 Some(laid) => laid.apply(cx, part),
                 None => cx,
             }))?
+        };
+        // Behind the samples, whose ranks come to them from one moment.
+        let proved = match pace {
+            Some(pace) if pace.proves_barrier => {
+                self.prove_barrier(kernel.info(), pace, part, alone.unwrap_or(part))?
+            }
+            _ => Ok(()),
         };
         let report = match proved {
             Ok(()) => report,
