@@ -12,7 +12,7 @@ use crate::transport::Transport;
 
 /// Words of a decision about a case before the values on its axes: the trail, what to do, kernel,
 /// ranks of a group, groups, datatype and layout, and a pace.
-const N_CASE_WORDS: usize = 17 + MAX_SERIES;
+const N_CASE_WORDS: usize = 15 + MAX_SERIES;
 /// Words of one number for a datatype: each of them, and none.
 const N_TYPES: usize = Element::ALL.len() + 1;
 /// The most bytes on the wire.
@@ -117,10 +117,12 @@ impl Decision {
                 let of_messages = datatype + N_TYPES * layout.map_or(0, |layout| 1 + layout);
                 let case =
                     [0, *kernel_idx, procs.unwrap_or(0), n_groups, of_messages].map(|n| n as u64);
-                let counts = [repetitions, n_samples, n_discarded, slice].map(u64::from);
-                let looks = [looks_after, u32::from(proves_barrier)].map(u64::from);
+                // A word more would change the times of all simulated starts.
+                let pairs = [(n_discarded, u32::from(proves_barrier)), (slice, looks_after)];
+                let pairs = pairs.map(|(low, high)| u64::from(low) | u64::from(high) << 32);
+                let counts = [repetitions, n_samples].map(u64::from);
                 let times = [sync as u64, window_ns, period_ns, skew_ns, expected_ns];
-                [&case[..], &counts, &looks, &times, &settle.map(u64::from), values].concat()
+                [&case[..], &counts, &pairs, &times, &settle.map(u64::from), values].concat()
             }
             Self::CompareClocks => vec![1],
             Self::TimeLine => vec![2],
@@ -151,8 +153,6 @@ impl Decision {
                 n_samples,
                 n_discarded,
                 slice,
-                looks_after,
-                proves_barrier,
                 sync,
                 window_ns,
                 period_ns,
@@ -183,8 +183,8 @@ impl Decision {
                     period_ns,
                     skew_ns,
                     slice: slice as u32,
-                    looks_after: looks_after as u32,
-                    proves_barrier: proves_barrier != 0,
+                    looks_after: (slice >> 32) as u32,
+                    proves_barrier: n_discarded >> 32 != 0,
                 };
                 Self::Run(target, (pace != NO_PACE).then_some((pace, expected_ns)))
             }
