@@ -290,8 +290,10 @@ impl<T: Transport> Conductor<'_, T> {
         let pace = Pace {
             period_ns,
             looks_after: u32::from(may_look),
-            // Values of other starts, which no longer count, were of another barrier.
-            proves_barrier: point.n_counted == 0,
+            // Values of other starts, which no longer count, were of another barrier. The late ranks of a proof
+            // would change the order in which simulated ranks ask for a link at one moment.
+            proves_barrier: point.n_counted == 0
+                && (!self.stage.t.clock().is_virtual || self.settings.fault.is_some()),
             ..pace
         };
         let start_ns = self.stage.t.now_ns();
