@@ -425,9 +425,6 @@ impl<T: Transport> Part<T> {
     }
 
     /// The part of this rank in `call` alone.
-    ///
-    /// # Errors
-    /// If there is no memory for the buffers.
     pub(crate) fn of(cx: &Context<'_, T>, call: Collective) -> Result<Self> {
         let (rank, n_ranks) = (cx.rank(), cx.transport().n_ranks());
         let input = Guarded::new(cx, call.input_bytes(rank, n_ranks))?;

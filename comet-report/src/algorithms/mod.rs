@@ -348,20 +348,7 @@ pub(super) mod tests {
         let found: Vec<_> =
             contest.ranges().iter().map(|of| (of.to_bytes, of.algorithm, of.is_decided)).collect();
         assert_eq!(found, [(1024, "native", false), (65536, "ring", true)]);
-        let text = contest.to_string();
-        let expected = "\
-# allreduce on 4 ranks over shm
-# * the fastest, = perhaps as fast: the intervals overlap
-us                      8 B    1 KiB   64 KiB
-native              1.0000*  2.0000=  40.000
-recursive_doubling  1.5000   1.9950*  30.000
-ring                4.0000   4.0000   20.000*
-native is the fastest up to 1 KiB, as far as the intervals tell
-ring is the fastest from 64 KiB on
-the change from native to ring lies between 1 KiB and 64 KiB
-the transport's own takes up to 2 times as long as the fastest: at 64 KiB 40.000 us, and 20.000 us by ring
-";
-        assert_eq!(text, expected);
+        assert_eq!(contest.to_string(), include_str!("contest.txt"));
         assert_eq!(contest.json()["fastest"][1]["from_bytes"], 65536);
     }
 }

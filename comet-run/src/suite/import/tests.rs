@@ -73,11 +73,9 @@ fn a_script_becomes_entries_and_what_cannot_is_named_with_its_line() {
     );
 }
 
-const CYCLING: &str = include_str!("tests/cycling.ski");
-
 #[test]
 fn repetitions_go_through_the_buffer_unless_a_script_switches_that_off() {
-    let (found, entries) = imported("c.ski", CYCLING);
+    let (found, entries) = imported("c.ski", include_str!("tests/cycling.ski"));
     assert_eq!(
         entries,
         [
@@ -92,11 +90,9 @@ fn repetitions_go_through_the_buffer_unless_a_script_switches_that_off() {
     assert_eq!(found.notes, ["c.ski:6: set_skampi_buffer, which the rules decide or nothing does"]);
 }
 
-const DELAYS: &str = include_str!("tests/delays.ski");
-
 #[test]
 fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
-    let (found, entries) = imported("d.ski", DELAYS);
+    let (found, entries) = imported("d.ski", include_str!("tests/delays.ski"));
     assert_eq!(
         entries,
         [
@@ -108,12 +104,10 @@ fn delays_in_a_loop_are_a_sweep_and_arguments_without_a_value_are_named() {
     assert_eq!(found.notes, notes);
 }
 
-const ONE_SIDED: &str = include_str!("tests/one_sided.ski");
-
 /// Of loops over what a function yields the measurements are named, and what follows them is read.
 #[test]
 fn one_sided_calls_and_files_without_a_kernel_are_named_with_the_reason() {
-    let (found, entries) = imported("o.ski", ONE_SIDED);
+    let (found, entries) = imported("o.ski", include_str!("tests/one_sided.ski"));
     assert_eq!(
         entries,
         [
@@ -145,12 +139,10 @@ fn notes(found: &Imported) -> Vec<&str> {
     found.notes.iter().map(String::as_str).filter(|note| !note.contains("a pair of")).collect()
 }
 
-const NUMBERS: &str = include_str!("tests/numbers.ski");
-
 /// Roots, delays and late ranks are numbers behind the datatypes, and a delay is in seconds.
 #[test]
 fn collectives_have_the_root_and_the_delay_of_their_numbers() {
-    let (found, entries) = imported("n.ski", NUMBERS);
+    let (found, entries) = imported("n.ski", include_str!("tests/numbers.ski"));
     assert_eq!(
         entries,
         [
